@@ -7,7 +7,6 @@
 #include "core/progress/catch_up.hpp"
 #include "onesided/source.hpp"
 
-#include <climits>
 #include <memory>
 #include <new>
 
@@ -66,21 +65,6 @@ mpi::failure wrong_notifications(thence_segment segment, unsigned first, unsigne
 }
 
 constexpr api::failure none_to_wait_for{MPI_ERR_ARG, "count is 0: there is no notification to wait for"};
-
-// Room for several notifications.
-bool prepare(notification::waiter &made, unsigned count) noexcept {
-    if (count > 1) {
-        made.many.reset(new (std::nothrow) notification::missed[count]);
-    }
-    return count == 1 || made.many != nullptr;
-}
-
-// Those that `added` has overtaken, since an arrival serves the oldest.
-void call_others(notification::arrived_list &others) noexcept {
-    if (others.first != nullptr) {
-        onesided::call(others, LONG_MAX);
-    }
-}
 
 void look_once(const onesided::segment &at) noexcept {
     if (at.in.has_messages()) {
@@ -168,7 +152,7 @@ int thence_notification_request(thence_segment segment, unsigned first, unsigned
         return fail(call, count == 0 ? none_to_wait_for : reason::null_request);
     }
     std::unique_ptr<request_waiter> made(new (std::nothrow) request_waiter);
-    if (made == nullptr || !prepare(*made, count)) {
+    if (made == nullptr || !made->prepare(count)) {
         return fail(call, reason::no_memory);
     }
     made->arrived = &complete_request;
@@ -178,13 +162,10 @@ int thence_notification_request(thence_segment segment, unsigned first, unsigned
     }
     request_waiter &waiter = *made.release(); // MPI owns it
     *request = waiter.request;
-    notification::arrived_list others;
-    onesided::waits();
-    if (object_of(segment)->waiting.add(waiter, first, count, values, others)) {
-        complete_request(waiter);
+    if (onesided::have_arrived(*object_of(segment), waiter, first, count, values)) {
+        mpi::table.Grequest_complete(waiter.request);
         mpi::table.Wait(request, MPI_STATUS_IGNORE); // complete: it becomes null
     }
-    call_others(others);
     return MPI_SUCCESS;
 }
 
@@ -201,24 +182,19 @@ int thence_notification_continue(thence_segment segment, unsigned first, unsigne
         return fail(call, null_notification_flag);
     }
     std::unique_ptr<callback_waiter> made(new (std::nothrow) callback_waiter);
-    if (made == nullptr || !prepare(*made, count)) {
+    if (made == nullptr || !made->prepare(count)) {
         return fail(call, reason::no_memory);
     }
     made->arrived = &call_function;
     made->is_callback = true;
     made->callback = callback;
     made->data = data;
-    notification::arrived_list others;
-    const continuation::busy_scope no_callback_here;
-    onesided::waits();
     *flag = 0;
     callback_waiter &waiter = *made.release();
-    if (object_of(segment)->waiting.add(waiter, first, count, values, others)) {
-        onesided::no_longer_waits();
+    if (onesided::have_arrived(*object_of(segment), waiter, first, count, values)) {
         delete &waiter;
         *flag = 1;
     }
-    call_others(others);
     return MPI_SUCCESS;
 }
 

@@ -61,10 +61,14 @@ bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) 
     block_ = std::move(block);
     of_program_ = memory != nullptr;
     take_own(memory, bytes, notifications);
+    waiting.watch(own.notifications);
     return true;
 }
 
-void segment::drop_own() noexcept {
+bool segment::drop_own() noexcept {
+    if (!waiting.forget()) {
+        return false;
+    }
     own = {};
     parts[static_cast<std::size_t>(in.rank())] = {};
     if (in.has_messages()) { // a poll may be copying to it
@@ -72,6 +76,7 @@ void segment::drop_own() noexcept {
         }
     }
     block_ = {};
+    return true;
 }
 
 std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,

@@ -59,10 +59,10 @@ public:
 
     // For a user of the space whose parts are made one by one (gaspi): a segment without a part of this process.
     static std::unique_ptr<segment> make_view(space &of, int number) noexcept;
-    // The part of this process, which has none or an
-    // empty one, gets memory, or loses it. False if memory is exhausted.
+    // The part of this process, which has none or an empty one, gets memory. False if memory is exhausted.
     bool give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
-    void drop_own() noexcept;
+    // It loses it. False, and nothing has changed: somebody waits for its notifications.
+    bool drop_own() noexcept;
 
     part_description describe() const noexcept;
     // A process tells of its part. Maps it where possible.

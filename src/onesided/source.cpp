@@ -166,9 +166,20 @@ void messages_end() noexcept {
     with_messages.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void waits() noexcept {
+bool have_arrived(segment &at, notification::waiter &added, unsigned first, unsigned count,
+                  std::uint32_t *values) noexcept {
+    const continuation::busy_scope no_callback_here;
     waiting.fetch_add(1, std::memory_order_seq_cst);
     progress::engage();
+    notification::arrived_list others; // it has overtaken them, since an arrival serves the oldest
+    const bool all_here = at.waiting.add(added, first, count, values, others);
+    if (all_here) {
+        no_longer_waits();
+    }
+    if (others.first != nullptr) {
+        call(others, LONG_MAX);
+    }
+    return all_here;
 }
 
 void no_longer_waits() noexcept {

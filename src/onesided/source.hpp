@@ -6,10 +6,11 @@
 #include "core/base/visibility.hpp"
 #include "onesided/notification/waiters.hpp"
 
-#include <atomic>
+#include <cstdint>
 
 namespace thence::onesided {
 
+class segment;
 class space;
 
 // Registers the source, if it is not registered. False if there are too many. The library is set up.
@@ -22,9 +23,11 @@ void remove_space(space &removed) noexcept;
 void messages_begin() noexcept;
 void messages_end() noexcept;
 
-// A waiter was listed. Its `arrived` counts it off by no_longer_waits().
-void waits() noexcept;
-void no_longer_waits() noexcept;
+// Lists a waiter for [first, first + count) of a segment of this process, which has room. Its `arrived` calls
+// no_longer_waits(). True if all have arrived already: it was not listed. Nothing that waits is called here.
+THENCE_INTERNAL bool have_arrived(segment &at, notification::waiter &added, unsigned first, unsigned count,
+                                  std::uint32_t *values) noexcept;
+THENCE_INTERNAL void no_longer_waits() noexcept;
 
 // Calls what waits: waiters of callbacks if callbacks may run on this thread, else they wait in a list for the next
 // run. Returns how many it has called.

@@ -371,7 +371,7 @@ bool space::poll() noexcept {
 bool space::may_have_arrived() noexcept {
     const std::scoped_lock guard(lock_);
     return std::ranges::any_of(segments_,
-                               [](const segment *each) { return each != nullptr && each->waiting.may_have_arrived(); });
+                               [](segment *each) { return each != nullptr && each->waiting.may_have_arrived(); });
 }
 
 void space::look(notification::arrived_list &ready) noexcept {

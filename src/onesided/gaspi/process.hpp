@@ -49,7 +49,7 @@ struct process {
 };
 
 // Null outside of init and term.
-extern std::atomic<process *> current;
+extern std::atomic<process *> THENCE_INTERNAL current;
 extern gaspi_config_t configuration;
 extern std::array<std::atomic<unsigned long>, most_counters> counters;
 
@@ -80,7 +80,7 @@ private:
 };
 
 // Makes progress, also of reads with a notification.
-void make_progress(process &self) noexcept;
+THENCE_INTERNAL void make_progress(process &self) noexcept;
 
 // Waits until `done()`. False: the time is over.
 template <class Done> bool wait_until(process &self, const deadline &end, Done done) {
@@ -114,15 +114,15 @@ gaspi_return_t begin_groups(process &self) noexcept;
 void end_passive(process &self) noexcept;
 
 // Which segment, null if there is none. `view_of`: made if there was none; null if memory is exhausted.
-onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept;
+THENCE_INTERNAL onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept;
 onesided::segment *view_of(process &self, int number) noexcept;
 
 // What is wrong with arguments.
-gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
-                           gaspi_size_t bytes) noexcept;
+THENCE_INTERNAL gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
+                                           gaspi_size_t bytes) noexcept;
 gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank_t rank, gaspi_offset_t offset,
                             gaspi_size_t bytes) noexcept;
-gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept;
+THENCE_INTERNAL gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept;
 
 } // namespace thence::gaspi
 
@@ -139,11 +139,11 @@ gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept;
     } while (false)
 // The process, or returns.
 #define THENCE_GASPI_SELF()                                                                                            \
-    process *const self_ = current.load(std::memory_order_acquire);                                                    \
+    ::thence::gaspi::process *const self_ = ::thence::gaspi::current.load(std::memory_order_acquire);                  \
     if (self_ == nullptr) {                                                                                            \
         return GASPI_ERR_NOINIT;                                                                                       \
     }                                                                                                                  \
-    process &self = *self_
+    ::thence::gaspi::process &self = *self_
 #define THENCE_GASPI_NOT_NULL(pointer)                                                                                 \
     if ((pointer) == nullptr) {                                                                                        \
         return GASPI_ERR_NULLPTR;                                                                                      \

@@ -218,7 +218,11 @@ gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
         const std::scoped_lock guard(self.mutex);
         self.has_part[segment_id] = false;
     }
-    find_view(self, segment_id)->drop_own();
+    if (!find_view(self, segment_id)->drop_own()) {
+        const std::scoped_lock guard(self.mutex);
+        self.has_part[segment_id] = true;
+        return GASPI_ERROR; // a task waits for its notifications
+    }
     const std::scoped_lock guard(registration_mutex);
     for (int i = 0; i < self.size; ++i) {
         registration(self, segment_id, i) = {};

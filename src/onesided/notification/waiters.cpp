@@ -6,10 +6,29 @@
 
 namespace thence::notification {
 
-bool waiters::make_room() noexcept {
+void waiters::watch(slots of) noexcept {
+    const std::scoped_lock guard(lock_);
+    slots_ = of;
+    oldest_.clear();
+    has_room_.store(false, std::memory_order_release);
+}
+
+bool waiters::forget() noexcept {
+    const std::scoped_lock guard(lock_);
+    if (any()) {
+        return false;
+    }
+    slots_ = slots();
+    oldest_.clear();
+    has_room_.store(false, std::memory_order_release);
+    return true;
+}
+
+bool waiters::make_lists() noexcept {
     const std::scoped_lock guard(lock_);
     try {
         oldest_.resize(slots_.count(), nullptr);
+        has_room_.store(true, std::memory_order_release);
         return true;
     } catch (const std::exception &) {
         return false;
@@ -75,6 +94,15 @@ bool waiters::add(waiter &added, unsigned first, unsigned count, std::uint32_t *
         }
     }
     return itself;
+}
+
+// The memory may go as soon as nobody waits, so it is not looked at without the lock.
+bool waiters::may_have_arrived() noexcept {
+    if (!any()) {
+        return false;
+    }
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    return guard.owns_lock() && slots_.any_marked();
 }
 
 void waiters::look(arrived_list &ready) noexcept {

@@ -8,10 +8,12 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "core/base/visibility.hpp"
 #include "onesided/notification/slots.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace thence::notification {
@@ -33,6 +35,14 @@ struct waiter {
     unsigned missing = 0;
     missed one;
     std::unique_ptr<missed[]> many; // in place of `one`
+
+    // Makes room for so many notifications. False if memory is exhausted.
+    bool prepare(unsigned count) noexcept {
+        if (count > 1) {
+            many.reset(new (std::nothrow) missed[count]);
+        }
+        return count == 1 || many != nullptr;
+    }
 };
 
 // A list of waiters whose notifications have arrived.
@@ -60,8 +70,12 @@ public:
     explicit waiters(slots of) noexcept : slots_(of) {}
     waiters &operator=(waiters &&) = delete;
 
-    // Makes the memory for the lists. False if there is none.
-    bool make_room() noexcept;
+    // The part has got other memory. Nobody waits.
+    void watch(slots of) noexcept;
+    // The memory of the part goes. False, and nothing has changed: somebody waits.
+    bool forget() noexcept;
+    // Makes the memory for the lists, if it was not made. False if there is none.
+    bool make_room() noexcept { return has_room_.load(std::memory_order_acquire) || make_lists(); }
     // Waits for [first, first + count). `values` may be null. True if all have arrived already: the waiter is not
     // listed. `others`: older waiters that were served meanwhile. There is room, and `added.many` for more than one.
     bool add(waiter &added, unsigned first, unsigned count, std::uint32_t *values, arrived_list &others) noexcept;
@@ -71,14 +85,16 @@ public:
 
     // Approximately.
     bool any() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-    bool may_have_arrived() const noexcept { return any() && slots_.any_marked(); }
+    bool may_have_arrived() noexcept;
 
 private:
+    THENCE_INTERNAL bool make_lists() noexcept;
     void serve(unsigned i, std::uint32_t value, arrived_list &ready) noexcept;
 
+    base::spin_lock lock_; // guards what follows
     slots slots_;
-    base::spin_lock lock_;         // guards what follows
     std::vector<missed *> oldest_; // of each notification
+    std::atomic<bool> has_room_{false};
     std::atomic<long> waiting_{0}; // waiters that are listed
 };
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onesided/gaspi/transfers.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace thence::gaspi {
+
+namespace {
+
+using onesided::completion;
+using onesided::place;
+using onesided::signal;
+
+gaspi_return_t code_of(int code) noexcept { // the space knows which rank has failed
+    return code == MPI_SUCCESS ? GASPI_SUCCESS : code == MPI_ERR_NO_MEM ? GASPI_ERR_MEMALLOC : GASPI_ERROR;
+}
+
+gaspi_return_t wrong_piece(process &self, const piece &each, gaspi_rank_t rank) noexcept {
+    if (each.bytes > configuration.transfer_size_max) {
+        return GASPI_ERR_INV_SIZE;
+    }
+    THENCE_GASPI_CHECK(wrong_local(self, each.local_segment, each.local_offset, each.bytes));
+    return wrong_remote(self, each.remote_segment, rank, each.remote_offset, each.bytes);
+}
+
+gaspi_return_t wrong_notice(process &self, const notice &after, int rank) noexcept {
+    if (after.value == 0) {
+        return GASPI_ERR_INV_NOTIF_VAL;
+    }
+    THENCE_GASPI_CHECK(wrong_remote(self, after.segment, static_cast<gaspi_rank_t>(rank), 0, 0));
+    return after.id >= find_view(self, after.segment)->parts[static_cast<std::size_t>(rank)].notifications
+               ? GASPI_ERR_INV_NOTIF_ID
+               : GASPI_SUCCESS;
+}
+
+// Room for the entries of an operation in its queue. What no piece has been started with is given back.
+class room {
+public:
+    room(process &self, gaspi_queue_id_t queue, std::uint32_t entries, const informed &who) noexcept
+        : of_(self.world->queue_of(queue)), left_(who.requests == nullptr ? entries : 0),
+          is_there_(of_.take_room(left_, configuration.queue_size_max)) {}
+    room &operator=(room &&) = delete;
+    ~room() {
+        if (is_there_) {
+            of_.give_room(left_);
+        }
+    }
+    bool is_there() const noexcept { return is_there_; }
+    void use(std::uint32_t entries) noexcept { left_ -= entries; }
+
+private:
+    onesided::queue &of_;
+    std::uint32_t left_;
+    bool is_there_;
+};
+
+// Starts operations of a queue one by one, each with its room.
+template <class Start> gaspi_return_t start(room &of_all, completion how, Start call) noexcept {
+    how.entries = how.request == nullptr ? 1 : 0;
+    const int code = call(how);
+    if (code == MPI_SUCCESS) {
+        of_all.use(std::max(how.completions, how.entries));
+    }
+    return code_of(code);
+}
+
+unsigned char *local_address(process &self, const piece &each) noexcept {
+    return find_view(self, each.local_segment)->own.memory + each.local_offset;
+}
+
+MPI_Request *request_of(const informed &who, std::size_t i) noexcept {
+    return who.requests != nullptr ? who.requests + i : nullptr;
+}
+
+// The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
+class end_of_reads {
+public:
+    end_of_reads(onesided::queue &of, const signal &told) noexcept : of_(of), made_(onesided::pending::make()) {
+        if (made_ != nullptr) {
+            made_->here = told.of->own.notifications;
+            made_->notification = told.number;
+            made_->value = told.value;
+        }
+    }
+    end_of_reads &operator=(end_of_reads &&) = delete;
+    ~end_of_reads() { // some could not be started
+        if (made_ != nullptr && made_->is_end) {
+            made_->value = 0;
+            of_.add(*made_);
+        } else if (made_ != nullptr) {
+            onesided::pending::drop(made_);
+        }
+    }
+    onesided::pending *made() const noexcept { return made_; }
+    void all_started() noexcept {
+        if (!made_->is_end && of_.size() == 0) {
+            made_->here.set(made_->notification, made_->value);
+            return;
+        }
+        made_->is_end = true;
+        of_.add(*std::exchange(made_, nullptr));
+    }
+
+private:
+    onesided::queue &of_;
+    onesided::pending *made_;
+};
+
+} // namespace
+
+// The tag of the last piece is reported once more for its notification.
+gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+                     gaspi_queue_id_t queue, const informed &who) noexcept {
+    THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    for (const piece &each : pieces) {
+        THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
+    }
+    if (after != nullptr) {
+        if (rank >= self.size) {
+            return GASPI_ERR_INV_RANK;
+        }
+        THENCE_GASPI_CHECK(wrong_notice(self, *after, rank));
+    }
+    const std::uint32_t tags = who.tag != GASPI_TAG_NULL ? 1 : 0;
+    const auto number = static_cast<std::uint32_t>(pieces.size());
+    room here(self, queue, after == nullptr ? number : std::max(number + tags, 1U), who);
+    if (!here.is_there()) {
+        return GASPI_QUEUE_FULL;
+    }
+    signal told;
+    if (after != nullptr) {
+        told = {find_view(self, after->segment), after->id, after->value};
+        count(counter::notifications);
+    }
+    completion how;
+    how.tag = who.tag;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const piece &each = pieces[i];
+        const bool is_last = i + 1 == pieces.size();
+        how.request = request_of(who, i);
+        how.completions = is_last && after != nullptr ? 2 * tags : tags;
+        const place to{find_view(self, each.remote_segment), rank, each.remote_offset};
+        THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
+            return onesided::put(local_address(self, each), each.bytes, to, is_last ? told : signal{}, queue, to_tell);
+        }));
+        count(counter::writes);
+        count(counter::bytes_written, each.bytes);
+    }
+    if (pieces.empty() && after != nullptr) {
+        how.request = request_of(who, 0);
+        how.completions = tags;
+        return start(here, how,
+                     [&](const completion &to_tell) { return onesided::notify(rank, told, queue, to_tell); });
+    }
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+                    gaspi_queue_id_t queue, const informed &who) noexcept {
+    THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    for (const piece &each : pieces) {
+        THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
+    }
+    if (after != nullptr) {
+        THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
+    }
+    room here(self, queue, static_cast<std::uint32_t>(pieces.size()), who);
+    if (!here.is_there()) {
+        return GASPI_QUEUE_FULL;
+    }
+    std::optional<end_of_reads> end;
+    completion how;
+    how.tag = who.tag;
+    how.completions = who.tag != GASPI_TAG_NULL ? 1 : 0;
+    if (after != nullptr && who.requests == nullptr) {
+        end.emplace(self.world->queue_of(queue), signal{find_view(self, after->segment), after->id, after->value});
+        how.end = end->made();
+        if (how.end == nullptr) {
+            return GASPI_ERR_MEMALLOC;
+        }
+    }
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const piece &each = pieces[i];
+        how.request = request_of(who, i);
+        const place from{find_view(self, each.remote_segment), rank, each.remote_offset};
+        THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
+            return onesided::get(local_address(self, each), each.bytes, from, queue, to_tell);
+        }));
+        count(counter::reads);
+        count(counter::bytes_read, each.bytes);
+    }
+    if (end) {
+        end->all_started();
+    }
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pieces_of(std::vector<piece> &pieces, gaspi_number_t num, const gaspi_segment_id_t *local_segments,
+                         const gaspi_offset_t *local_offsets, const gaspi_segment_id_t *remote_segments,
+                         const gaspi_offset_t *remote_offsets, const gaspi_size_t *sizes) noexcept {
+    if (num == 0 || num > configuration.rw_list_elem_max) {
+        return GASPI_ERR_INV_NUM;
+    }
+    THENCE_GASPI_NOT_NULL(local_segments);
+    THENCE_GASPI_NOT_NULL(local_offsets);
+    THENCE_GASPI_NOT_NULL(remote_segments);
+    THENCE_GASPI_NOT_NULL(remote_offsets);
+    THENCE_GASPI_NOT_NULL(sizes);
+    try {
+        for (gaspi_number_t i = 0; i < num; ++i) {
+            pieces.push_back({local_segments[i], local_offsets[i], remote_segments[i], remote_offsets[i], sizes[i]});
+        }
+        return GASPI_SUCCESS;
+    } catch (const std::exception &) {
+        return GASPI_ERR_MEMALLOC;
+    }
+}
+
+gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept {
+    const std::scoped_lock guard(self.mutex);
+    return queue < most_queues && self.has_queue[queue] ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE;
+}
+
+} // namespace thence::gaspi

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What moves data: writes and reads of one or several pieces, after their arguments have been checked. Libraries above
+// this one (tagaspi) use them too.
+#pragma once
+
+#include "onesided/gaspi/process.hpp"
+
+#include <span>
+#include <vector>
+
+namespace thence::gaspi {
+
+// One piece.
+struct piece {
+    gaspi_segment_id_t local_segment;
+    gaspi_offset_t local_offset;
+    gaspi_segment_id_t remote_segment;
+    gaspi_offset_t remote_offset;
+    gaspi_size_t bytes;
+};
+
+// What an operation does after its data.
+struct notice {
+    gaspi_segment_id_t segment = 0;
+    gaspi_notification_id_t id = 0;
+    gaspi_notification_t value = 0; // 0: none
+};
+
+// Who learns that an operation is locally complete: gaspi_wait() and, by a tag, gaspi_request_wait(); or whoever has
+// the requests, one for each piece, null before the call and of a piece that is complete on return. Operations with
+// requests take no room in the queue: nobody has to take them off.
+struct informed {
+    gaspi_tag_t tag = GASPI_TAG_NULL;
+    MPI_Request *requests = nullptr;
+};
+
+// No pieces: a notification alone.
+THENCE_INTERNAL gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank,
+                                     const notice *after, gaspi_queue_id_t queue, const informed &who) noexcept;
+// `after`: a notification of this process. With requests, whoever has them sets it.
+THENCE_INTERNAL gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank,
+                                    const notice *after, gaspi_queue_id_t queue, const informed &who) noexcept;
+
+// The pieces of a list, if it is none that is too long.
+THENCE_INTERNAL gaspi_return_t pieces_of(std::vector<piece> &pieces, gaspi_number_t num,
+                                         const gaspi_segment_id_t *local_segments, const gaspi_offset_t *local_offsets,
+                                         const gaspi_segment_id_t *remote_segments,
+                                         const gaspi_offset_t *remote_offsets, const gaspi_size_t *sizes) noexcept;
+
+} // namespace thence::gaspi
