@@ -107,6 +107,11 @@ THENCE_EXPORT int thence_start_thread_(pthread_t *thread, void *(*function)(void
  *  @note Source: ALPI 1.2. */
 THENCE_EXPORT int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why);
 
+/* For libthence-tampi and libthence-tagaspi: the runtimes with ALPI and of detached tasks are added, unless they are.
+ * Each use is followed by one release; the last removes what was added so. */
+THENCE_EXPORT void thence_task_runtimes_use_(void);
+THENCE_EXPORT void thence_task_runtimes_release_(void);
+
 /** @brief The current task.
  *  @param[out] task its runtime and handle; both null outside of tasks.
  *  @return `MPI_ERR_ARG` (null `task`).

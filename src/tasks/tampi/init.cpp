@@ -7,7 +7,6 @@
 #include <thence/task_runtime.h>
 #include <thence/thence.h>
 
-#include <array>
 #include <dlfcn.h>
 
 namespace thence::tampi {
@@ -26,18 +25,6 @@ constexpr api::failure auto_init{MPI_ERR_OTHER, "TAMPI_PROPERTY_AUTO_INIT is 1, 
 constinit std::atomic<bool> starts_with_mpi{true}; // TAMPI_PROPERTY_AUTO_INIT
 // Between TAMPI_Init and TAMPI_Finalize, also where the thread level allows no mode.
 constinit std::atomic<bool> started_by_hand{false};
-// The runtimes that the library has added itself: that with ALPI, and detached tasks of OpenMP.
-std::array<const thence_task_runtime *, 2> added_runtimes{};
-
-bool is_added(const thence_task_runtime *runtime) noexcept {
-    const thence_task_runtime *each = nullptr;
-    for (int i = 0; thence_task_runtime_get(i, &each) == MPI_SUCCESS && each != nullptr; ++i) {
-        if (each == runtime) {
-            return true;
-        }
-    }
-    return false;
-}
 
 bool any_blocks() noexcept {
     const thence_task_runtime *each = nullptr;
@@ -47,20 +34,6 @@ bool any_blocks() noexcept {
         }
     }
     return false;
-}
-
-void add(const thence_task_runtime *runtime, const thence_task_runtime *&added) noexcept {
-    if (runtime != nullptr && !is_added(runtime) && thence_task_runtime_add(runtime) == MPI_SUCCESS) {
-        added = runtime;
-    }
-}
-
-// Tasks of a runtime with ALPI may run detached tasks of OpenMP, so those are asked first.
-void add_runtimes() noexcept {
-    const thence_task_runtime *alpi = nullptr;
-    thence_task_runtime_alpi(&alpi, nullptr);
-    add(alpi, added_runtimes[0]);
-    add(thence_task_runtime_detached(), added_runtimes[1]);
 }
 
 // The next MPI_X after ours, which may be libthence's or that of another tool; else `pmpi`, in a program with static
@@ -120,7 +93,7 @@ int start(int required, int level) noexcept {
                          &requests_of_tasks) != MPI_SUCCESS) {
         return level;
     }
-    add_runtimes();
+    thence_task_runtimes_use_();
     stop_at_finalize();
     left_a_request = false;
     nonblocking = true;
@@ -139,12 +112,7 @@ void stop() noexcept {
     if (thence_is_cr(requests_of_tasks) != 0) {
         thence_free(&requests_of_tasks);
     }
-    for (const thence_task_runtime *&each : added_runtimes) {
-        if (each != nullptr) {
-            thence_task_runtime_remove(each);
-            each = nullptr;
-        }
-    }
+    thence_task_runtimes_release_();
 }
 
 } // namespace thence::tampi
