@@ -26,7 +26,7 @@ if(TARGET thence_archive)
 endif()
 install(EXPORT thenceTargets NAMESPACE thence:: DESTINATION ${THENCE_PACKAGE_DIR})
 install(DIRECTORY include/thence DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/TAMPI.h include/GASPI.h include/GASPI_Ext.h include/GASPI_Lowlevel.h include/GASPI_Threads.h
+install(FILES include/TAMPI.h include/TAGASPI.h include/GASPI.h include/GASPI_Ext.h include/GASPI_Lowlevel.h include/GASPI_Threads.h
               include/GASPI_types.h include/PGASPI.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 include(cmake/capabilities.cmake)
@@ -47,6 +47,7 @@ thence_package(-core DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MP
                PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX} ${runtime_libs})
 thence_capability(tampi C DESCRIPTION "the interface of TAMPI" PC_LIBS ${interposing_libs})
 thence_capability(gaspi C DESCRIPTION "the interface of GASPI" PC_LIBS ${interposing_libs})
+thence_capability(tagaspi C DESCRIPTION "the interface of TAGASPI" PC_REQUIRES gaspi)
 if(THENCE_LIBRARY_SUFFIX STREQUAL "") # under the name that TAMPI itself uses
   file(CONFIGURE OUTPUT package/tampi.pc @ONLY CONTENT "Name: tampi
 Description: the interface of TAMPI, by Thence

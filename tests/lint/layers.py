@@ -11,13 +11,13 @@ DOORS = [
     {"tbb": [{"workers"}, {"senders", "queues"}, {"pools"}]},
     {"dataflow": [{""}, {"alpi"}]},
     {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
-     "onesided": [{"memory", "notification"}, {"wire"}, {""}, {"gaspi"}],
+     "onesided": [{"memory", "notification"}, {"wire"}, {""}, {"gaspi"}, {"tagaspi"}],
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
 # Separate libraries. They may include their own files, public headers and what SRC_ONLY names, but no other room, and none
 # includes them.
-SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "onesided/gaspi",
+SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "onesided/gaspi", "onesided/tagaspi",
                            "dataflow/alpi"}
 
 # Rooms that may include and name only these others.
@@ -28,6 +28,7 @@ SRC_ONLY = {
     "dataflow": {"core/base", "tbb/workers"},
     "tasks/tampi": {"core/api"}, # how errors are reported
     "onesided/gaspi": {"onesided", "onesided/memory", "onesided/notification", "onesided/wire"},
+    "onesided/tagaspi": {"onesided", "onesided/gaspi", "onesided/notification"},
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
     # thread communicator one of `threadcomm`, and `streams` knows what holds for the communicator of a stream.
     "interpose/calls": {"interpose/requests", "interpose/waiting", "core/api", "mpix/threadcomm", "mpix/streams"},
