@@ -15,6 +15,12 @@ namespace {
 base::spin_lock unused_lock; // guards the list
 constinit base::free_list<pending> unused;
 
+void drop_all(base::linked_list<pending> &these) noexcept {
+    while (pending *const each = these.pop()) {
+        pending::drop(each);
+    }
+}
+
 } // namespace
 
 pending *pending::make() noexcept {
@@ -34,41 +40,9 @@ void pending::drop(pending *dropped) noexcept {
     unused.give(*dropped);
 }
 
-void queue::list::add(pending &added) noexcept {
-    added.next = nullptr;
-    *end = &added;
-    end = &added.next;
-}
-
-void queue::list::add_before(list &these) noexcept {
-    if (these.first == nullptr) {
-        return;
-    }
-    *these.end = first;
-    if (first == nullptr) {
-        end = these.end;
-    }
-    first = std::exchange(these.first, nullptr);
-    these.end = &these.first;
-}
-
-pending *queue::list::pop() noexcept {
-    pending *const popped = first;
-    if (popped != nullptr && (first = popped->next) == nullptr) {
-        end = &first;
-    }
-    return popped;
-}
-
-void queue::list::drop_all() noexcept {
-    while (pending *const each = pop()) {
-        pending::drop(each);
-    }
-}
-
 queue::~queue() {
-    list_.drop_all();
-    tags_.drop_all();
+    drop_all(list_);
+    drop_all(tags_);
 }
 
 bool queue::take_room(std::uint32_t entries, std::uint32_t most) noexcept {
@@ -149,16 +123,16 @@ void queue::look() noexcept {
     if (!mine.owns_lock() || size() == 0) {
         return;
     }
-    list looked_at;
-    list left;
+    base::linked_list<pending> looked_at;
+    base::linked_list<pending> left;
     {
         const std::scoped_lock guard(lock_);
         looked_at.add_before(list_);
-        oldest_looked_at_ = looked_at.first != nullptr ? looked_at.first->number : UINT64_MAX;
+        oldest_looked_at_ = !looked_at.empty() ? looked_at.first()->number : UINT64_MAX;
     }
     while (pending *const each = looked_at.pop()) { // the oldest first
         int error = MPI_SUCCESS;
-        if (is_complete(*each, left.first == nullptr, error)) {
+        if (is_complete(*each, left.empty(), error)) {
             completed(*each, error);
         } else {
             left.add(*each);
@@ -176,7 +150,7 @@ std::uint64_t queue::added() noexcept {
 
 bool queue::reached(std::uint64_t number) noexcept {
     const std::scoped_lock guard(lock_);
-    return oldest_looked_at_ >= number && (list_.first == nullptr || list_.first->number >= number);
+    return oldest_looked_at_ >= number && (list_.empty() || list_.first()->number >= number);
 }
 
 int queue::take_error() noexcept {
@@ -186,12 +160,12 @@ int queue::take_error() noexcept {
 
 unsigned queue::take_tags(unsigned most, completed_tag *to) noexcept {
     give_untold_room();
-    list told;
+    base::linked_list<pending> told;
     unsigned number = 0;
     {
         const std::scoped_lock guard(lock_);
-        while (number < most && tags_.first != nullptr) {
-            pending &first = *tags_.first;
+        while (number < most && !tags_.empty()) {
+            pending &first = *tags_.first();
             to[number++] = {first.tag, first.has_failed ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS}};
             if (first.entries != 0) {
                 --first.entries;
@@ -202,14 +176,14 @@ unsigned queue::take_tags(unsigned most, completed_tag *to) noexcept {
             }
         }
     }
-    told.drop_all();
+    drop_all(told);
     return number;
 }
 
 void queue::give_room_of_complete() noexcept {
     give_untold_room();
     const std::scoped_lock guard(lock_);
-    for (pending *each = tags_.first; each != nullptr; each = each->next) {
+    for (pending *each = tags_.first(); each != nullptr; each = each->next) {
         give_room(std::exchange(each->entries, 0U));
     }
 }

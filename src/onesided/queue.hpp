@@ -11,6 +11,7 @@
 // What an operation leaves behind is allocated before it is started, so that nothing can fail afterwards.
 #pragma once
 
+#include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
 #include "onesided/notification/slots.hpp"
@@ -86,27 +87,16 @@ public:
     void give_room_of_complete() noexcept;
 
 private:
-    struct list {
-        pending *first = nullptr;
-        pending **end = &first;
-        list() noexcept = default;
-        list &operator=(list &&) = delete;
-        void add(pending &added) noexcept;
-        void add_before(list &these) noexcept; // takes them
-        pending *pop() noexcept;
-        void drop_all() noexcept;
-    };
-
     bool is_complete(pending &each, bool is_oldest, int &error) noexcept;
     void completed(pending &done, int error) noexcept;
     void give_untold_room() noexcept { give_room(untold_.exchange(0, std::memory_order_relaxed)); }
 
     base::spin_lock looking_; // only tried
     base::spin_lock lock_;    // guards what follows. MPI is not called under it
-    list list_;
+    base::linked_list<pending> list_;
     std::uint64_t added_ = 0;
     std::uint64_t oldest_looked_at_ = UINT64_MAX; // the lowest number of those that a thread tests now
-    list tags_;                                   // complete, with tags; `has_failed` is their status
+    base::linked_list<pending> tags_;             // complete, with tags; `has_failed` is their status
     int error_ = MPI_SUCCESS;
     std::atomic<int> size_{0};
     std::atomic<std::uint32_t> room_{0};

@@ -106,6 +106,7 @@ std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {
 part_description segment::describe() const noexcept {
     return {own.bytes,
             block_.bytes(),
+            block_.cookie(),
             reinterpret_cast<std::uintptr_t>(own.memory),
             own.notifications.count(),
             block_.descriptor(),
@@ -126,7 +127,7 @@ void segment::learn(int rank, const part_description &said) noexcept {
     now.notifications = said.notifications;
     now.why = other.why;
     if (other.is_here && (said.of_program == 0 || other.is_copied_to)) {
-        now.block = memory::shared_block::open(other.process, said.descriptor, said.block_bytes);
+        now.block = memory::shared_block::open(other.process, said.descriptor, said.block_bytes, said.block_cookie);
         if (now.block) {
             now.slots = notification::slots(now.block.data(), said.notifications);
             now.how = now.of_program ? way::by_copy : way::by_memory;

@@ -27,7 +27,8 @@ enum class way : std::uint8_t {
 struct part_description {
     std::uint64_t bytes;
     std::uint64_t block_bytes; // of the block with the notifications and, unless the memory is the program's, data
-    std::uint64_t address;     // of the memory, in that process
+    std::uint64_t block_cookie;
+    std::uint64_t address; // of the memory, in that process
     std::uint32_t notifications;
     std::int32_t descriptor; // of the block
     std::int32_t of_program; // 1: the memory is the program's

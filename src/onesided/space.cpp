@@ -10,32 +10,12 @@
 #include "onesided/source.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <unistd.h>
 
 namespace thence::onesided {
 
 using mpi::table;
-
-namespace {
-
-constexpr std::size_t line = 64;
-
-// What the control block of a process begins with; the counts of packets follow.
-struct control_head {
-    std::uint64_t cookie; // so that a process knows whether it has mapped the right block
-};
-
-// A number that no other process of this node has.
-std::uint64_t make_cookie(const void *object) noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (static_cast<std::uint64_t>(now.tv_nsec) << 32) ^ (static_cast<std::uint64_t>(getpid()) << 12) ^
-           reinterpret_cast<std::uintptr_t>(object) ^ static_cast<std::uint64_t>(now.tv_sec);
-}
-
-} // namespace
 
 // What each process tells all others when a space is made.
 struct space::greeting {
@@ -85,13 +65,9 @@ bool space::make_own(int count) noexcept {
     } catch (const std::exception &) {
         return false;
     }
-    control_ = memory::shared_block::make(line + sizeof(std::uint64_t) * static_cast<std::size_t>(size_));
-    if (!control_) {
-        return false;
-    }
-    reinterpret_cast<control_head *>(control_.data())->cookie = make_cookie(this);
-    done_ = reinterpret_cast<std::atomic<std::uint64_t> *>(control_.data() + line);
-    return true;
+    control_ = memory::shared_block::make(sizeof(std::uint64_t) * static_cast<std::size_t>(size_));
+    done_ = reinterpret_cast<std::atomic<std::uint64_t> *>(control_.data());
+    return static_cast<bool>(control_);
 }
 
 // Finds out how a process is reached.
@@ -111,13 +87,12 @@ void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
         return;
     }
     met.why = text::not_mapped;
-    met.control = memory::shared_block::open(said.process, said.descriptor, said.control_bytes);
-    if (!met.control || reinterpret_cast<const control_head *>(met.control.data())->cookie != said.cookie) {
-        met.control = {};
+    met.control = memory::shared_block::open(said.process, said.descriptor, said.control_bytes, said.cookie);
+    if (!met.control) {
         return;
     }
     met.is_here = true;
-    met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data() + line) + rank_;
+    met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data()) + rank_;
     std::uint64_t seen = 0;
     met.is_copied_to =
         checks_copy && memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
@@ -175,7 +150,7 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     created->only_messages_ = base::current_settings().onesided_messages;
     const bool has_own = created->make_own(count);
     // Private memory: it tells whether the system copies to it.
-    const auto probe = has_own ? reinterpret_cast<const control_head *>(created->control_.data())->cookie : 0;
+    const auto probe = has_own ? created->control_.cookie() : 0;
     greeting mine{};
     mine.node = memory::this_node();
     mine.cookie = probe;
@@ -340,8 +315,10 @@ int space::free_segment(segment &freed) noexcept {
         return code;
     }
     code = drain();
-    remove_segment(freed);
-    delete &freed;
+    if (code == MPI_SUCCESS) { // else messages for it may be under way
+        remove_segment(freed);
+        delete &freed;
+    }
     return code;
 }
 
@@ -356,6 +333,9 @@ int space::end(bool with_segments) noexcept {
         return code;
     }
     code = drain();
+    if (code != MPI_SUCCESS) {
+        return code; // messages may be under way
+    }
     if (has_messages()) {
         wires_->end();
         messages_end();

@@ -9,11 +9,11 @@ class failed_messages : public one_process {
 protected:
     // The sends whose tag satisfies `fails` do not start.
     static void refuse(bool (*fails)(int tag)) {
-        instead_of_send = [fails](const void *buffer, int count, int tag, MPI_Request *request) {
+        instead_of_send = [fails](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *request) {
             if (fails(tag)) {
                 return int{MPI_ERR_OTHER};
             }
-            return send_of_fake(buffer, count, MPI_BYTE, 0, tag, MPI_COMM_NULL, request);
+            return send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, request);
         };
     }
     // Others work afterwards.
@@ -68,7 +68,7 @@ TEST_F(failed_messages, a_get_that_is_not_asked_for_waits_for_no_reply) {
 
 TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
     MPI_Request on_its_way = MPI_REQUEST_NULL;
-    instead_of_send = [&](const void *, int, int, MPI_Request *request) {
+    instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
         *request = on_its_way = world.start();
         return int{MPI_SUCCESS};
     };
@@ -89,6 +89,33 @@ TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
     EXPECT_TRUE(inside().failed(0).load());
     EXPECT_TRUE(inside().add_segment(removed));
     expect_that_puts_work();
+}
+
+TEST_F(failed_messages, data_that_cannot_be_received_are_not_notified) {
+    refuses_receive = [](int tag) { return tag >= 2; };
+    local.fill(9);
+    EXPECT_EQ(thence_put_notify(local.data(), bytes, 0, segment, 0, 2, 6, 0, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_notify(0, segment, 3, 1, 0), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return value_of(3) == 1; })) << "what comes after it is done";
+    EXPECT_EQ(value_of(2), 0U);
+    refuses_receive = nullptr;
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_segment_is_not_freed_if_the_processes_cannot_agree_that_all_has_arrived) {
+    thence_segment other = nullptr;
+    ASSERT_EQ(thence_segment_create(space, 8, 1, &other), MPI_SUCCESS);
+    auto &table = thence::mpi::table;
+    const auto working = table.Ialltoall;
+    table.Ialltoall = [](const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *) {
+        return int{MPI_ERR_OTHER};
+    };
+    EXPECT_EQ(thence_segment_free(&other), MPI_ERR_OTHER);
+    table.Ialltoall = working;
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(thence_notify(0, other, 0, 1, 0), MPI_SUCCESS);
+    EXPECT_EQ(thence_notification_wait(other, 0, 1, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
 }
 
 } // namespace

@@ -13,16 +13,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 namespace thence::fake {
 
 // Called in place of MPI_Isend, if it is set.
-inline std::function<int(const void *, int, int tag, MPI_Request *)> instead_of_send;
+inline std::function<int(const void *, int, int tag, MPI_Comm, MPI_Request *)> instead_of_send;
 inline decltype(thence::mpi::table.Isend) send_of_fake = nullptr;
+// True: a receive with this tag does not start.
+inline bool (*refuses_receive)(int tag) = nullptr;
+inline decltype(thence::mpi::table.Irecv) receive_of_fake = nullptr;
 
 inline int send_or_fail(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                         MPI_Request *request) {
-    return instead_of_send ? instead_of_send(buffer, count, tag, request)
+    return instead_of_send ? instead_of_send(buffer, count, tag, comm, request)
                            : send_of_fake(buffer, count, type, to, tag, comm, request);
 }
 
@@ -49,6 +53,13 @@ inline void install_collectives() {
         *request = MPI_REQUEST_NULL;
         return int{MPI_SUCCESS};
     };
+    receive_of_fake = table.Irecv;
+    table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Request *request) {
+        return refuses_receive != nullptr && refuses_receive(tag)
+                   ? int{MPI_ERR_OTHER}
+                   : receive_of_fake(buffer, count, type, from, tag, comm, request);
+    };
     send_of_fake = table.Isend;
     table.Isend = &send_or_fail;
 }
@@ -68,6 +79,7 @@ protected:
     }
     ~one_process() override {
         instead_of_send = nullptr;
+        refuses_receive = nullptr;
         world.take_reported(); // each test looks at the codes itself
         EXPECT_EQ(thence_segment_free(&segment), MPI_SUCCESS);
         EXPECT_EQ(thence_space_free(&space), MPI_SUCCESS);

@@ -4,10 +4,9 @@
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <exception>
 #include <new>
+#include <utility>
 
 namespace thence::wire {
 
@@ -15,8 +14,11 @@ namespace {
 
 using mpi::table;
 
-bool overlap(const header &a, const header &b) noexcept {
-    return a.segment == b.segment && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+bool overlap(const unsigned char *a, std::uint64_t bytes_of_a, const unsigned char *b,
+             std::uint64_t bytes_of_b) noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(a);
+    const auto second = reinterpret_cast<std::uintptr_t>(b);
+    return first < second + bytes_of_b && second < first + bytes_of_a;
 }
 
 std::uint64_t do_atomic(std::uint64_t &word, const header &h) noexcept {
@@ -32,11 +34,9 @@ std::uint64_t do_atomic(std::uint64_t &word, const header &h) noexcept {
 } // namespace
 
 order::~order() {
-    for (const auto &each : streams_) {
-        if (each != nullptr) {
-            for (const entry &e : each->entries) {
-                give_packet(e.p);
-            }
+    for (std::size_t i = 0; i < number_of_streams_; ++i) {
+        while (packet *const each = streams_[i].packets.pop()) {
+            give_packet(each);
         }
     }
 }
@@ -44,20 +44,13 @@ order::~order() {
 bool order::begin(transport &from, int processes, int queues) noexcept {
     from_ = &from;
     queues_ = static_cast<std::size_t>(queues);
-    try {
-        streams_.resize(static_cast<std::size_t>(processes) * queues_);
-        return true;
-    } catch (const std::exception &) {
-        return false;
-    }
+    number_of_streams_ = static_cast<std::size_t>(processes) * queues_;
+    streams_.reset(new (std::nothrow) stream[number_of_streams_]);
+    return streams_ != nullptr;
 }
 
-order::stream *order::stream_of(const packet &p) noexcept {
-    auto &slot = streams_[static_cast<std::size_t>(p.process) * queues_ + p.head.queue];
-    if (slot == nullptr) {
-        slot = std::make_unique<stream>();
-    }
-    return slot.get();
+order::stream &order::stream_of(const packet &p) noexcept {
+    return streams_[static_cast<std::size_t>(p.process) * queues_ + p.head.queue];
 }
 
 // The sender has checked this before, so null means that the segment was deleted meanwhile.
@@ -66,9 +59,14 @@ const local_part *order::part_for(const header &h) noexcept {
     return part != nullptr && h.offset <= part->bytes && h.bytes <= part->bytes - h.offset ? part : nullptr;
 }
 
-void order::put_inside(const packet &p) noexcept {
-    if (const local_part *const part = part_for(p.head); part != nullptr && p.head.bytes != 0) {
+void order::put_inside(packet &p) noexcept {
+    if (p.head.bytes == 0) {
+        return;
+    }
+    if (const local_part *const part = part_for(p.head); part != nullptr) {
         std::memcpy(part->memory + p.head.offset, p.data, p.head.bytes);
+    } else {
+        p.has_failed = true;
     }
 }
 
@@ -84,32 +82,43 @@ void order::notify(const header &h) noexcept {
 }
 
 void order::finish(packet &p) noexcept {
-    notify(p.head);
+    if (!p.has_failed) {
+        notify(p.head);
+    }
     parts_.done(p.process);
     give_packet(&p);
 }
 
 void order::arrived(packet &p) noexcept {
-    stream &in = *stream_of(p);
-    if (in.entries.empty() && p.head.what == kind::put && p.head.serial == 0) [[likely]] {
+    stream &in = stream_of(p);
+    p.has_failed = false;
+    if (in.packets.empty() && p.head.what == kind::put && p.head.serial == 0) [[likely]] {
         put_inside(p);
         finish(p);
         return;
     }
-    in.entries.push_back({&p, MPI_REQUEST_NULL, false, nullptr});
+    p.moving = MPI_REQUEST_NULL;
+    p.to = nullptr;
+    p.room = nullptr;
+    p.is_done = false;
+    in.packets.add(p);
+    in.next = in.next != nullptr ? in.next : &p;
     advance(in);
 }
 
-bool order::may_start(const stream &in, const entry &next) const noexcept {
-    if (next.p->head.what != kind::put) {
+bool order::may_start(const stream &in, const packet &next) noexcept {
+    if (next.head.what != kind::put) {
         return in.started == 0;
     }
     if (in.started >= most_started) {
         return false;
     }
-    for (std::size_t i = 0; i < in.started; ++i) {
-        const entry &before = in.entries[i];
-        if (!before.is_done && (before.p->head.what != kind::put || overlap(before.p->head, next.p->head))) {
+    const local_part *const part = in.started != 0 ? part_for(next.head) : nullptr;
+    const unsigned char *const to = part != nullptr ? part->memory + next.head.offset : nullptr;
+    for (const packet *before = in.packets.first(); before != &next; before = before->next) {
+        if (!before->is_done &&
+            (before->head.what != kind::put || (to != nullptr && before->to != nullptr &&
+                                                overlap(before->to, before->head.bytes, to, next.head.bytes)))) {
             return false;
         }
     }
@@ -118,79 +127,82 @@ bool order::may_start(const stream &in, const entry &next) const noexcept {
 
 void order::advance(stream &in) noexcept {
     for (;;) {
-        for (; in.started != 0 && in.entries.front().is_done; --in.started) {
-            finish(*in.entries.front().p);
-            in.entries.pop_front();
+        for (; in.started != 0 && in.packets.first()->is_done; --in.started) {
+            finish(*in.packets.pop());
         }
-        if (in.started == in.entries.size() || !may_start(in, in.entries[in.started])) {
+        if (in.next == nullptr || !may_start(in, *in.next)) {
             return;
         }
-        entry &next = in.entries[in.started++];
-        start(in, next);
+        packet &next = *in.next;
+        in.next = next.next;
+        ++in.started;
+        start(next);
     }
 }
 
-// `code`: of the call that has started the request of this entry.
-void order::move(stream &in, entry &next, int code) noexcept {
+// `code`: of the call that has started the request of this packet.
+void order::move(packet &next, int code) noexcept {
     if (code != MPI_SUCCESS) {
         next.moving = MPI_REQUEST_NULL;
-        next.is_done = true;
+        next.is_done = next.has_failed = true;
+        delete[] next.room;
         return;
     }
-    moving_.push_back({&in, &next});
+    next.next_moving = std::exchange(moving_, &next);
 }
 
-void order::start_put(stream &in, entry &next) noexcept {
-    const header &h = next.p->head;
+void order::start_put(packet &next) noexcept {
+    const header &h = next.head;
     if (h.serial == 0) {
-        put_inside(*next.p);
+        put_inside(next);
         next.is_done = true;
         return;
     }
-    const local_part *const part = part_for(h);
-    unsigned char *to = part != nullptr ? part->memory + h.offset : nullptr;
     std::uint64_t fits = h.bytes;
-    if (part == nullptr) {
-        next.room.reset(new (std::nothrow) unsigned char[h.bytes]);
-        to = next.room.get();
-        fits = to != nullptr ? h.bytes : 0; // then MPI drops the data
+    if (const local_part *const part = part_for(h); part != nullptr) {
+        next.to = part->memory + h.offset;
+    } else {
+        next.has_failed = true;
+        next.room = new (std::nothrow) unsigned char[h.bytes];
+        fits = next.room != nullptr ? h.bytes : 0; // then MPI drops the data
     }
-    move(in, next, from_->receive_data(to, fits, next.p->process, h.serial, next.moving));
+    unsigned char *const to = next.to != nullptr ? next.to : next.room;
+    move(next, from_->receive_data(to, fits, next.process, h.serial, next.moving));
 }
 
-void order::reply(stream &in, entry &next, const void *from, std::uint64_t bytes) noexcept {
-    move(in, next, from_->send_reply(from, bytes, next.p->process, next.p->head.serial, next.moving));
+void order::reply(packet &next, const void *from, std::uint64_t bytes) noexcept {
+    move(next, from_->send_reply(from, bytes, next.process, next.head.serial, next.moving));
 }
 
-void order::start_atomic(stream &in, entry &next) noexcept {
-    header &h = next.p->head;
+void order::start_atomic(packet &next) noexcept {
+    header &h = next.head;
     const local_part *const part = part_for(h);
     if (part == nullptr) {
-        reply(in, next, nullptr, 0);
+        reply(next, nullptr, 0);
         return;
     }
     h.operands[0] = do_atomic(*reinterpret_cast<std::uint64_t *>(part->memory + h.offset), h);
-    reply(in, next, &h.operands[0], sizeof h.operands[0]);
+    reply(next, &h.operands[0], sizeof h.operands[0]);
 }
 
-void order::start(stream &in, entry &next) noexcept {
-    switch (next.p->head.what) {
+void order::start(packet &next) noexcept {
+    switch (next.head.what) {
     case kind::put:
-        start_put(in, next);
+        start_put(next);
         return;
     case kind::get:
-        if (const local_part *const part = part_for(next.p->head); part != nullptr) {
-            reply(in, next, part->memory + next.p->head.offset, next.p->head.bytes);
+        if (const local_part *const part = part_for(next.head); part != nullptr) {
+            reply(next, part->memory + next.head.offset, next.head.bytes);
         } else {
-            reply(in, next, nullptr, 0);
+            reply(next, nullptr, 0);
         }
         return;
     case kind::fetch_add:
     case kind::compare_swap:
-        start_atomic(in, next);
+        start_atomic(next);
         return;
     case kind::other:
-        parts_.other(*next.p);
+        parts_.other(next);
         next.is_done = true;
         return;
     }
@@ -199,18 +211,23 @@ void order::start(stream &in, entry &next) noexcept {
 
 bool order::poll() noexcept {
     bool some = false;
-    for (std::size_t i = 0; i < moving_.size();) {
-        const movement each = moving_[i];
+    for (packet **link = &moving_; *link != nullptr;) {
+        packet &each = **link;
         int flag = 0;
-        if ((engine::can_read_requests && !engine::read_complete(each.what->moving)) ||
-            (table.Test(&each.what->moving, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0)) {
-            ++i;
+        if (engine::can_read_requests && !engine::read_complete(each.moving)) {
+            link = &each.next_moving;
             continue;
         }
-        moving_[i] = moving_.back();
-        moving_.pop_back();
-        each.what->is_done = true;
-        advance(*each.of); // may add movements at the end
+        const int code = table.Test(&each.moving, &flag, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && flag == 0) {
+            link = &each.next_moving;
+            continue;
+        }
+        *link = each.next_moving;
+        each.has_failed = each.has_failed || code != MPI_SUCCESS;
+        each.is_done = true;
+        delete[] each.room;
+        advance(stream_of(each)); // may add others at the beginning
         some = true;
     }
     return some;

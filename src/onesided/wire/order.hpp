@@ -5,19 +5,21 @@
 // A stream is what one process sends on one queue. Invariants of a stream:
 //   - its packets are started in order, and a notification is set when all packets before are done and its own data are
 //     here;
-//   - two puts whose data overlap are not under way at the same time; other puts may be;
+//   - two puts whose data overlap are not under way at the same time; other puts may be. They overlap in memory: two
+//     segments may be made on the same;
+//   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set;
 //   - a get and an atomic operation start when all before are done, and what follows them starts when their reply has
 //     left.
-// All functions are called by one thread at a time, the one that polls the transport.
+// All functions are called by one thread at a time, the one that polls the transport. Nothing is allocated but the room
+// for data that have no place: what is known of a packet is in the packet.
 #pragma once
 
+#include "core/base/linked_list.hpp"
 #include "onesided/notification/slots.hpp"
 #include "onesided/wire/transport.hpp"
 
 #include <cstddef>
-#include <deque>
 #include <memory>
-#include <vector>
 
 namespace thence::wire {
 
@@ -54,40 +56,32 @@ public:
     bool poll() noexcept override;
 
 private:
-    struct entry {
-        packet *p;
-        MPI_Request moving = MPI_REQUEST_NULL; // the data of a put, or a reply
-        bool is_done = false;
-        std::unique_ptr<unsigned char[]> room; // of data for which there is no place
-    };
     struct stream {
-        std::deque<entry> entries;
-        std::size_t started = 0; // the first so many
-    };
-    struct movement {
-        stream *of;
-        entry *what;
+        base::linked_list<packet> packets;
+        packet *next = nullptr;  // the first that is not started
+        std::size_t started = 0; // those before it
     };
     static constexpr std::size_t most_started = 64; // of one stream
 
-    stream *stream_of(const packet &p) noexcept;
+    stream &stream_of(const packet &p) noexcept;
     const local_part *part_for(const header &h) noexcept;
-    void put_inside(const packet &p) noexcept;
+    void put_inside(packet &p) noexcept;
     void notify(const header &h) noexcept;
-    bool may_start(const stream &in, const entry &next) const noexcept;
-    void start(stream &in, entry &next) noexcept;
-    void start_put(stream &in, entry &next) noexcept;
-    void reply(stream &in, entry &next, const void *from, std::uint64_t bytes) noexcept;
-    void start_atomic(stream &in, entry &next) noexcept;
-    void move(stream &in, entry &next, int code) noexcept;
+    bool may_start(const stream &in, const packet &next) noexcept;
+    void start(packet &next) noexcept;
+    void start_put(packet &next) noexcept;
+    void reply(packet &next, const void *from, std::uint64_t bytes) noexcept;
+    void start_atomic(packet &next) noexcept;
+    void move(packet &next, int code) noexcept;
     void finish(packet &p) noexcept;
     void advance(stream &in) noexcept;
 
     local_parts &parts_;
     transport *from_ = nullptr;
     std::size_t queues_ = 0;
-    std::vector<std::unique_ptr<stream>> streams_; // of each process its queues
-    std::vector<movement> moving_;
+    std::unique_ptr<stream[]> streams_; // of each process its queues
+    std::size_t number_of_streams_ = 0;
+    packet *moving_ = nullptr; // linked by next_moving
 };
 
 } // namespace thence::wire

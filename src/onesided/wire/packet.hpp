@@ -41,7 +41,14 @@ struct packet {
     packet *next;
     MPI_Request request;
     std::size_t length; // bytes in use
-    int process;        // where it comes from
+    int process;        // where it comes from, or goes to
+    // What order.hpp does with it.
+    packet *next_moving;
+    MPI_Request moving;  // the data of a put, or a reply
+    unsigned char *to;   // where the data of a put go
+    unsigned char *room; // of data for which there is no place
+    bool is_done;
+    bool has_failed; // its data are not here
     header head;
     unsigned char data[capacity];
 

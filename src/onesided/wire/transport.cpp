@@ -58,28 +58,27 @@ bool transport::take_arrived() noexcept {
 }
 
 void transport::look_at_sent() noexcept {
+    base::linked_list<packet> looked_at;
     {
         const std::scoped_lock guard(lock_);
-        looked_at_.insert(looked_at_.end(), sending_.begin(), sending_.end());
-        sending_.clear();
+        looked_at.add_before(sending_);
     }
-    for (std::size_t i = 0; i < looked_at_.size();) {
-        packet *const each = looked_at_[i];
-        if (engine::can_read_requests && !engine::read_complete(each->request)) {
-            ++i;
-            continue;
-        }
+    base::linked_list<packet> left;
+    while (packet *const each = looked_at.pop()) {
         int flag = 0;
-        const int code = table.Test(&each->request, &flag, MPI_STATUS_IGNORE);
+        int code = MPI_SUCCESS;
+        if (!engine::can_read_requests || engine::read_complete(each->request)) {
+            code = table.Test(&each->request, &flag, MPI_STATUS_IGNORE);
+        }
         if (code == MPI_SUCCESS && flag == 0) {
-            ++i;
+            left.add(*each);
             continue;
         }
         has_left(*each, code);
-        looked_at_[i] = looked_at_.back();
-        looked_at_.pop_back();
         under_way_.fetch_sub(1, std::memory_order_release);
     }
+    const std::scoped_lock guard(lock_);
+    sending_.add_before(left);
 }
 
 bool transport::poll() noexcept {
@@ -128,7 +127,7 @@ int transport::send(packet &p, int process) noexcept {
         return code;
     }
     const std::scoped_lock guard(lock_);
-    sending_.push_back(&p);
+    sending_.add(p);
     under_way_.fetch_add(1, std::memory_order_release);
     return MPI_SUCCESS;
 }

@@ -9,6 +9,7 @@
 // sent since the last poll. MPI is not called under `lock_`.
 #pragma once
 
+#include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
 #include "core/mpi/posted_receives.hpp"
@@ -96,11 +97,10 @@ private:
     base::spin_lock polling_; // guards these
     mpi::posted_receives<packet, window> window_;
     bool ending_ = false; // none is posted again
-    std::vector<packet *> looked_at_;
 
-    base::spin_lock lock_; // guards what was sent since the last poll
-    std::vector<packet *> sending_;
-    std::atomic<std::size_t> under_way_{0}; // the length of both lists
+    base::spin_lock lock_; // guards what is being sent
+    base::linked_list<packet> sending_;
+    std::atomic<std::size_t> under_way_{0}; // how many are being sent
 };
 
 } // namespace thence::wire
