@@ -33,7 +33,7 @@ public:
             made_->completions = how.completions;
             made_->entries = how.completions != 0 ? how.completions : how.entries;
             made_->end = how.end;
-            made_->of_target = &remote.of->in.failed(remote.rank);
+            made_->of_target = &remote.of->in.health_of(remote.rank);
         }
     }
     left_behind &operator=(left_behind &&) = delete;
@@ -201,7 +201,7 @@ int get_by_messages(void *to, std::uint64_t bytes, const place &from, int queue,
 
 int noted(const place &at, int code) noexcept {
     if (code != MPI_SUCCESS && code != MPI_ERR_NO_MEM) {
-        at.of->in.failed(at.rank).store(true, std::memory_order_relaxed);
+        at.of->in.health_of(at.rank).failed.store(true, std::memory_order_relaxed);
     }
     return code;
 }
@@ -233,6 +233,9 @@ bool is_direct(const place &at, bool atomic) noexcept {
 
 int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
         const completion &how) noexcept {
+    if (to.of->in.is_gone(to.rank)) [[unlikely]] {
+        return MPI_ERR_OTHER;
+    }
     if (is_direct(to, false) && (after.value == 0 || after.of == to.of || is_direct({after.of, to.rank, 0}, false)))
         [[likely]] {
         left_behind rest(to, queue, how, false);
@@ -257,6 +260,9 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
 }
 
 int get(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
+    if (from.of->in.is_gone(from.rank)) [[unlikely]] {
+        return MPI_ERR_OTHER;
+    }
     if (bytes == 0 || is_direct(from, false)) {
         left_behind rest(from, queue, how, false);
         if (rest.is_missing()) {
@@ -280,6 +286,9 @@ int notify(int rank, const signal &what, int queue, const completion &how) noexc
 
 int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old, int queue,
            const completion &how) noexcept {
+    if (at.of->in.is_gone(at.rank)) [[unlikely]] {
+        return MPI_ERR_OTHER;
+    }
     const bool directly = is_direct(at, true);
     left_behind rest(at, queue, how, !directly);
     if (rest.is_missing()) {

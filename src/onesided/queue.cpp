@@ -3,6 +3,7 @@
 
 #include "core/base/free_list.hpp"
 #include "core/mpi/calls.hpp"
+#include "onesided/wire/transport.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -75,7 +76,7 @@ void queue::completed(pending &done, int error) noexcept {
             done.end->has_failed = true;
         }
         if (done.of_target != nullptr) {
-            done.of_target->store(true, std::memory_order_relaxed);
+            done.of_target->failed.store(true, std::memory_order_relaxed);
         }
     } else if (done.value != 0) {
         done.here.set(done.notification, done.value);
@@ -107,6 +108,11 @@ bool queue::is_complete(pending &each, bool is_oldest, int &error) noexcept {
     int flag = 0;
     MPI_Status status;
     error = mpi::table.Test(&each.request, &flag, &status);
+    if (error == MPI_SUCCESS && flag == 0 && each.of_target != nullptr &&
+        each.of_target->gone.load(std::memory_order_acquire)) {
+        wire::transport::abandon(each.request);
+        error = MPI_ERR_OTHER;
+    }
     if (error != MPI_SUCCESS || flag == 0) {
         return error != MPI_SUCCESS;
     }

@@ -14,6 +14,7 @@
 #include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
+#include "onesided/health.hpp"
 #include "onesided/notification/slots.hpp"
 
 #include <mpi.h>
@@ -41,7 +42,7 @@ struct pending {
     notification::slots here;
     pending *end = nullptr;                 // of what this is a part of
     std::atomic<long> *local_use = nullptr; // of the local part, counted down at completion
-    std::atomic<bool> *of_target = nullptr; // set if it fails
+    health *of_target = nullptr;            // told if it fails. It fails if the target is gone
 
     // Null if memory is exhausted.
     THENCE_INTERNAL static pending *make() noexcept;

@@ -61,7 +61,7 @@ bool space::make_own(int count) noexcept {
     try {
         peers.resize(static_cast<std::size_t>(size_));
         queues.resize(static_cast<std::size_t>(std::max(count, 0)));
-        failed_ = std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(size_));
+        health_ = std::make_unique<health[]>(static_cast<std::size_t>(size_));
     } catch (const std::exception &) {
         return false;
     }
@@ -75,27 +75,41 @@ void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
     peer &met = peers[static_cast<std::size_t>(rank)];
     met.process = said.process;
     met.why = text::own;
-    if (only_messages_ || said.only_messages != 0) {
+    const bool only_messages = only_messages_ || said.only_messages != 0;
+    if (only_messages) {
         met.why = text::by_setting;
-        return;
     }
     if (rank == rank_) {
         return;
     }
     if (said.node != memory::this_node()) {
-        met.why = text::other_node;
+        met.why = only_messages ? met.why : text::other_node;
+        return;
+    }
+    memory::shared_block control =
+        memory::shared_block::open(said.process, said.descriptor, said.control_bytes, said.cookie);
+    if (control) { // so its number is that of this process in the system
+        health_of(rank).watch(said.process);
+    }
+    if (only_messages) {
         return;
     }
     met.why = text::not_mapped;
-    met.control = memory::shared_block::open(said.process, said.descriptor, said.control_bytes, said.cookie);
-    if (!met.control) {
+    if (!control) {
         return;
     }
+    met.control = std::move(control);
     met.is_here = true;
     met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data()) + rank_;
     std::uint64_t seen = 0;
     met.is_copied_to =
         checks_copy && memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
+}
+
+void space::look_who_is_gone() noexcept {
+    for (int i = 0; i < size_; ++i) {
+        health_of(i).look();
+    }
 }
 
 std::uint64_t space::done_by(int rank) const noexcept {
@@ -116,7 +130,7 @@ int space::agree(int mine, int &all) noexcept {
 int space::begin_messages() noexcept {
     int failed = MPI_SUCCESS;
     if (!wires_) {
-        wires_.emplace(comm_, arriving_, failed_.get());
+        wires_.emplace(comm_, arriving_);
         failed = wires_->begin();
         if (failed == MPI_SUCCESS && !arriving_.begin(*wires_, size_, static_cast<int>(queues.size()))) {
             failed = MPI_ERR_NO_MEM;

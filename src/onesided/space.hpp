@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "onesided/health.hpp"
 #include "onesided/memory/shared_block.hpp"
 #include "onesided/queue.hpp"
 #include "onesided/segment.hpp"
@@ -92,8 +93,10 @@ public:
     }
     bool has_messages() const noexcept { return has_messages_.load(std::memory_order_acquire); }
     wire::transport &wires() noexcept { return *wires_; }
-    // Set when an operation on this process has failed.
-    std::atomic<bool> &failed(int rank) noexcept { return failed_[static_cast<std::size_t>(rank)]; }
+    health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
+    bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
+    // Asks the system which processes of this node are gone. Costs a call of the system for each.
+    void look_who_is_gone() noexcept;
     queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
 
     // What a poll does for this space. True if anything has happened.
@@ -104,6 +107,7 @@ public:
     const wire::local_part *find(int segment) noexcept override;
     void other(wire::packet &p) noexcept override;
     void done(int process) noexcept override;
+    void lost(int process) noexcept override { health_of(process).failed.store(true, std::memory_order_relaxed); }
 
     std::vector<peer> peers;
     std::vector<queue> queues;
@@ -127,8 +131,8 @@ private:
     bool only_messages_ = false;
     std::atomic<bool> has_messages_{false}; // a poll may look while a segment is being made
     memory::shared_block control_;
-    std::atomic<std::uint64_t> *done_ = nullptr;  // packets of each process that were done here; in control_
-    std::unique_ptr<std::atomic<bool>[]> failed_; // of each process
+    std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
+    std::unique_ptr<health[]> health_;           // of each process
     std::optional<wire::transport> wires_;
     wire::order arriving_;
     other_function *other_ = nullptr;

@@ -20,7 +20,9 @@ protected:
         previous = static_cast<gaspi_rank_t>((rank + size - 1) % size);
     }
     void TearDown() override {
-        if (!HasFatalFailure()) {
+        gaspi_number_t initialized = 0;
+        gaspi_initialized(&initialized);
+        if (!HasFatalFailure() && initialized != 0) {
             EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
         }
     }

@@ -2,6 +2,8 @@
 // Queues of GASPI: their room, tags, and what a wait and a taker of tags give back.
 #include "gaspi.hpp"
 
+#include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -97,6 +99,41 @@ TEST_F(gaspi, tags_that_come_after_a_wait_give_no_room_twice) {
     EXPECT_LE(posted, 1U) << "it would be huge if it were less than nothing";
     EXPECT_EQ(gaspi_write(0, 0, next, 0, 32, 8, 2, GASPI_BLOCK), GASPI_SUCCESS);
     EXPECT_EQ(await(0, 1), 1U);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, threads_share_one_queue) {
+    constexpr unsigned threads = 32;
+    constexpr unsigned each = 100;
+    auto *const memory = reinterpret_cast<std::uint64_t *>(make(0, 2 * threads * sizeof(std::uint64_t)));
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            for (unsigned i = 1; i <= each; ++i) {
+                memory[t] = 1000 * t + i;
+                gaspi_return_t code = GASPI_QUEUE_FULL;
+                while (code == GASPI_QUEUE_FULL) {
+                    code = gaspi_write_notify(0, 8 * t, next, 0, 8 * (threads + t), 8, t, i, 1, GASPI_BLOCK);
+                    if (code == GASPI_QUEUE_FULL) {
+                        EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+                    }
+                }
+                EXPECT_EQ(code, GASPI_SUCCESS);
+                EXPECT_EQ(await(0, t), i);
+                EXPECT_EQ(memory[threads + t], 1000 * t + i);
+                EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+                EXPECT_EQ(gaspi_notify(0, previous, threads + t, i, 2, GASPI_BLOCK), GASPI_SUCCESS);
+                EXPECT_EQ(await(0, threads + t), i);
+                EXPECT_EQ(gaspi_wait(2, GASPI_BLOCK), GASPI_SUCCESS);
+            }
+        });
+    }
+    for (std::thread &t : all) {
+        t.join();
+    }
+    gaspi_number_t posted = 9;
+    EXPECT_EQ(gaspi_queue_size(1, &posted), GASPI_SUCCESS);
+    EXPECT_EQ(posted, 0U);
     ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 

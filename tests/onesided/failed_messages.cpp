@@ -37,7 +37,7 @@ bool is_packet(int tag) {
 TEST_F(failed_messages, a_short_put_is_an_error) {
     refuse(&is_packet);
     EXPECT_EQ(thence_put_notify(local.data(), 8, 0, segment, 0, 1, 9, 0, nullptr), MPI_ERR_OTHER);
-    EXPECT_TRUE(inside().failed(0).load());
+    EXPECT_TRUE(inside().health_of(0).failed.load());
     expect_that_puts_work();
 }
 
@@ -73,9 +73,9 @@ TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
         return int{MPI_SUCCESS};
     };
     EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    EXPECT_FALSE(inside().failed(0).load());
+    EXPECT_FALSE(inside().health_of(0).failed.load());
     world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
-    EXPECT_TRUE(eventually([&] { return inside().failed(0).load(); }));
+    EXPECT_TRUE(eventually([&] { return inside().health_of(0).failed.load(); }));
     expect_that_puts_work();
 }
 
@@ -86,7 +86,7 @@ TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
     EXPECT_EQ(thence_get(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
     EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
     EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS) << "an error is reported once";
-    EXPECT_TRUE(inside().failed(0).load());
+    EXPECT_TRUE(inside().health_of(0).failed.load());
     EXPECT_TRUE(inside().add_segment(removed));
     expect_that_puts_work();
 }

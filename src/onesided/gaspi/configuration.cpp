@@ -34,6 +34,8 @@ constexpr gaspi_config_t make_default() noexcept {
     return made;
 }
 
+constexpr std::size_t most_reduced = std::size_t{1} << 20; // bytes
+
 bool is_in(unsigned long value, unsigned long least, unsigned long most) noexcept {
     return value >= least && value <= most;
 }
@@ -43,9 +45,9 @@ bool is_valid(const gaspi_config_t &given) noexcept {
            is_in(given.group_max, 1, 255) && is_in(given.segment_max, 1, most_segments) &&
            is_in(given.transfer_size_max, 1, gaspi_size_t{1} << 40) &&
            given.notification_num <= THENCE_MOST_NOTIFICATIONS && is_in(given.passive_queue_size_max, 1, 4096) &&
-           is_in(given.passive_transfer_size_max, 1, INT_MAX) &&
-           is_in(given.allreduce_buf_size, 1, wire::packet::capacity) && is_in(given.allreduce_elem_max, 1, 1024) &&
-           is_in(given.rw_list_elem_max, 1, 255) && is_in(given.sn_port, 1024, 65535) && given.network <= GASPI_OFI &&
+           is_in(given.passive_transfer_size_max, 1, INT_MAX) && is_in(given.allreduce_buf_size, 1, most_reduced) &&
+           is_in(given.allreduce_elem_max, 1, most_reduced / 8) && is_in(given.rw_list_elem_max, 1, 255) &&
+           is_in(given.sn_port, 1024, 65535) && given.network <= GASPI_OFI &&
            given.build_infrastructure <= GASPI_TOPOLOGY_DYNAMIC;
 }
 

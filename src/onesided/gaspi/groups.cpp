@@ -2,6 +2,9 @@
 // Groups and their collective calls, by packets along a binomial tree: to the first rank, and back. A call that has
 // timed out goes on where it was when it is called again.
 //
+// A process where a call fails says so in what it sends on, so that the call fails in all of them, and none waits for
+// one that has given up. A rank that is gone counts as one that has failed.
+//
 // Packets name the group by a key that all members compute from its ranks, and by how many groups of these ranks each
 // has committed before: numbers of groups may differ between processes. What comes before it is asked for waits in a
 // table.
@@ -36,13 +39,22 @@ struct group {
     call active = call::none;
     direction way = direction::up;
     int mask = 1;
+    bool has_failed = false;
     bytes value;
 };
 
+// What a member has sent; it may come in several packets.
+struct contribution {
+    bytes value;
+    std::uint64_t whole = 0; // its length
+    bool has_failed = false;
+};
+
 std::array<group, 256> groups;
-std::mutex table_mutex;                                                 // guards these
-std::map<std::tuple<std::uint64_t, std::uint64_t, int>, bytes> arrived; // key; number and direction; rank
-std::map<std::uint64_t, std::uint64_t> committed;                       // how many groups of these ranks
+std::mutex table_mutex;                                                        // guards these
+std::map<std::tuple<std::uint64_t, std::uint64_t, int>, contribution> arrived; // key; number and direction; rank
+std::map<std::uint64_t, std::uint64_t> committed;                              // how many groups of these ranks
+std::atomic<bool> lost_some{false}; // there was no memory for one: calls fail
 
 // Combines two values into the first. False: the operation of the program has failed.
 using combine = std::function<bool(bytes &, const bytes &)>;
@@ -65,59 +77,67 @@ void find_key(process &self, group &g) {
     g.own = at != g.ranks.end() ? static_cast<int>(at - g.ranks.begin()) : -1;
 }
 
-gaspi_return_t send_to(process &self, const group &g, int index, direction way) noexcept {
-    return send(self, g.ranks[static_cast<std::size_t>(index)], subject::collective, g.key,
-                2 * g.number + static_cast<std::uint64_t>(way), g.value.data(), g.value.size());
+// False: it cannot be sent.
+bool send_to(process &self, const group &g, int index, direction way) noexcept {
+    return send(self, g.ranks[static_cast<std::size_t>(index)],
+                {subject::collective, g.key, 2 * g.number + static_cast<std::uint64_t>(way), g.value.data(),
+                 g.has_failed ? 0 : g.value.size(), g.has_failed}) == GASPI_SUCCESS;
 }
 
-bool take_from(const group &g, int index, direction way, bytes &value) noexcept {
+// False: it has not come.
+bool take_from(process &self, const group &g, int index, direction way, contribution &taken) {
+    const gaspi_rank_t rank = g.ranks[static_cast<std::size_t>(index)];
     const std::scoped_lock guard(table_mutex);
-    const auto at =
-        arrived.find({g.key, 2 * g.number + static_cast<std::uint64_t>(way), g.ranks[static_cast<std::size_t>(index)]});
-    if (at == arrived.end()) {
-        return false;
+    const auto at = arrived.find({g.key, 2 * g.number + static_cast<std::uint64_t>(way), rank});
+    if (at != arrived.end() && (at->second.has_failed || at->second.value.size() == at->second.whole)) {
+        taken = std::move(at->second);
+        arrived.erase(at);
+        return true;
     }
-    value = std::move(at->second);
-    arrived.erase(at);
-    return true;
+    taken = {};
+    taken.has_failed = self.world->is_gone(rank) || lost_some.load(std::memory_order_relaxed);
+    return taken.has_failed;
 }
 
-enum class progress_of_call { waits, done, failed };
-
-// Up: what the members behind this one give is combined. Down: the result is passed on to them.
-progress_of_call advance(process &self, group &g, const combine &with) {
+// True: the call is complete. Up: what the members behind this one give is combined. Down: the result is passed on to
+// them.
+bool advance(process &self, group &g, const combine &with) {
     const int size = static_cast<int>(g.ranks.size());
-    bytes other;
+    contribution other;
+    bool has_parent = g.own != 0;
     for (; g.way == direction::up; g.mask *= 2) {
         if (g.mask >= size) {
             g.way = direction::down;
             break;
         }
         if ((g.own & g.mask) != 0) {
-            if (send_to(self, g, g.own - g.mask, direction::up) != GASPI_SUCCESS) {
-                return progress_of_call::failed;
+            if (!send_to(self, g, g.own - g.mask, direction::up)) {
+                g.has_failed = true;
+                has_parent = false; // nothing will come from there
             }
             g.way = direction::down;
             break;
         }
         if (g.own + g.mask < size) {
-            if (!take_from(g, g.own + g.mask, direction::up, other)) {
-                return progress_of_call::waits;
+            if (!take_from(self, g, g.own + g.mask, direction::up, other)) {
+                return false;
             }
-            if (!with(g.value, other)) {
-                return progress_of_call::failed;
-            }
+            g.has_failed = g.has_failed || other.has_failed || !with(g.value, other.value);
         }
     }
-    if (g.own != 0 && !take_from(g, g.own - g.mask, direction::down, g.value)) {
-        return progress_of_call::waits;
+    if (has_parent) {
+        if (!take_from(self, g, g.own - g.mask, direction::down, other)) {
+            return false;
+        }
+        g.has_failed = g.has_failed || other.has_failed;
+        g.value = std::move(other.value);
     }
     for (int mask = g.mask / 2; mask != 0; mask /= 2) {
-        if (g.own + mask < size && send_to(self, g, g.own + mask, direction::down) != GASPI_SUCCESS) {
-            return progress_of_call::failed;
+        if (g.own + mask < size && !send_to(self, g, g.own + mask, direction::down)) {
+            g.has_failed = true; // the others learn of it all the same
         }
     }
-    return progress_of_call::done;
+    return true;
 }
 
 // `value`: of this process. On success it is the result, in the group.
@@ -132,16 +152,16 @@ gaspi_return_t run(process &self, group &g, call what, const void *value, std::s
             g.value.assign(from, from + length);
             g.way = direction::up;
             g.mask = 1;
+            g.has_failed = false;
             g.active = what;
         }
-        progress_of_call found = progress_of_call::waits;
         const deadline end(timeout_ms);
-        if (!wait_until(self, end, [&] { return (found = advance(self, g, with)) != progress_of_call::waits; })) {
+        if (!wait_until(self, end, [&] { return advance(self, g, with); })) {
             return GASPI_TIMEOUT;
         }
         g.active = call::none;
         ++g.number;
-        return found == progress_of_call::done ? GASPI_SUCCESS : GASPI_ERROR;
+        return g.has_failed ? GASPI_ERROR : GASPI_SUCCESS;
     } catch (const std::exception &) {
         return GASPI_ERR_MEMALLOC;
     }
@@ -202,11 +222,18 @@ void reduce(gaspi_datatype_t type, gaspi_operation_t operation, bytes &into, con
 } // namespace
 
 void take_collective(const wire::packet &p) noexcept {
-    const std::scoped_lock guard(table_mutex);
-    arrived[{p.head.operands[0], p.head.operands[1], p.process}] = bytes(p.data, p.data + p.head.bytes);
+    try {
+        const std::scoped_lock guard(table_mutex);
+        contribution &to = arrived[{p.head.operands[0], p.head.operands[1], p.process}];
+        to.whole = p.head.offset;
+        to.has_failed = p.head.value != 0;
+        to.value.insert(to.value.end(), p.data, p.data + p.head.bytes);
+    } catch (const std::exception &) {
+        lost_some.store(true);
+    }
 }
 
-gaspi_return_t begin_groups(process &self) noexcept {
+gaspi_return_t begin_groups(process &self) {
     group &all = groups[GASPI_GROUP_ALL];
     all = {};
     all.exists = true;
@@ -223,6 +250,7 @@ void forget_groups() noexcept {
     const std::scoped_lock guard(table_mutex);
     arrived.clear();
     committed.clear();
+    lost_some.store(false);
 }
 
 } // namespace thence::gaspi

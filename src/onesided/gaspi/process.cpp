@@ -18,8 +18,14 @@ std::array<std::atomic<unsigned long>, most_counters> counters{};
 namespace {
 
 std::mutex beginning; // guards init and term
-std::atomic<std::uint64_t> last_ping{0};
-std::atomic<std::uint64_t> last_pong{0};
+
+// Several threads may wait for one rank: the last ping that it has answered is kept.
+void take_pong(process &self, const wire::packet &p) noexcept {
+    std::atomic<std::uint64_t> &last = self.last_pong[static_cast<std::size_t>(p.process)];
+    if (p.head.operands[0] > last.load(std::memory_order_relaxed)) { // one thread polls
+        last.store(p.head.operands[0], std::memory_order_release);
+    }
+}
 
 void take_packet(void *data, wire::packet &p) noexcept {
     process &self = *static_cast<process *>(data);
@@ -34,10 +40,10 @@ void take_packet(void *data, wire::packet &p) noexcept {
         take_collective(p);
         return;
     case subject::ping:
-        send(self, p.process, subject::pong, p.head.operands[0], 0);
+        send(self, p.process, {subject::pong, p.head.operands[0]});
         return;
     case subject::pong:
-        last_pong.store(p.head.operands[0], std::memory_order_release);
+        take_pong(self, p);
         return;
     }
 }
@@ -72,24 +78,38 @@ void make_progress(process &self) noexcept {
     }
 }
 
-gaspi_return_t send(process &self, int rank, subject about, std::uint64_t first, std::uint64_t second, const void *data,
-                    std::size_t bytes) noexcept {
-    wire::packet *const p = wire::take_packet();
-    if (p == nullptr) {
-        return GASPI_ERR_MEMALLOC;
+gaspi_return_t send(process &self, int rank, const content &sent) noexcept {
+    if (self.world->is_gone(rank)) {
+        return GASPI_ERROR;
     }
-    p->head = {};
-    p->head.what = wire::kind::other;
-    p->head.queue = own_queue;
-    p->head.notification = static_cast<std::uint32_t>(about);
-    p->head.bytes = bytes;
-    p->head.operands[0] = first;
-    p->head.operands[1] = second;
-    p->length = sizeof p->head + bytes;
-    if (bytes != 0) {
-        std::memcpy(p->data, data, bytes);
-    }
-    return self.world->wires().send(*p, rank) == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+    const auto *from = static_cast<const unsigned char *>(sent.data);
+    std::size_t left = sent.bytes;
+    do {
+        wire::packet *const p = wire::take_packet();
+        if (p == nullptr) {
+            return GASPI_ERR_MEMALLOC;
+        }
+        const std::size_t bytes = std::min(left, wire::packet::capacity);
+        p->head = {};
+        p->head.what = wire::kind::other;
+        p->head.queue = own_queue;
+        p->head.notification = static_cast<std::uint32_t>(sent.about);
+        p->head.value = sent.failed ? 1 : 0;
+        p->head.offset = sent.bytes;
+        p->head.bytes = bytes;
+        p->head.operands[0] = sent.first;
+        p->head.operands[1] = sent.second;
+        p->length = sizeof p->head + bytes;
+        if (bytes != 0) {
+            std::memcpy(p->data, from, bytes);
+            from += bytes;
+        }
+        left -= bytes;
+        if (self.world->wires().send(*p, rank) != MPI_SUCCESS) {
+            return GASPI_ERROR;
+        }
+    } while (left != 0);
+    return GASPI_SUCCESS;
 }
 
 } // namespace thence::gaspi
@@ -115,7 +135,9 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
         MPI_Comm_set_errhandler(made->passive, thence_errors_return());
         made->rank = made->world->rank();
         made->size = made->world->size();
+        made->last_pong = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(made->size));
         std::fill_n(made->has_queue.begin(), configuration.queue_num, true);
+        begin_segments(*made);
         made->world->set_other(&take_packet, made.get());
         THENCE_GASPI_CHECK(begin_groups(*made));
         current.store(made.get(), std::memory_order_release);
@@ -136,11 +158,18 @@ gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
             return GASPI_TIMEOUT;
         }
     }
-    THENCE_GASPI_CHECK(pgaspi_barrier(GASPI_GROUP_ALL, timeout_ms));
+    if (!finish_atomics(self, end)) {
+        return GASPI_TIMEOUT;
+    }
+    THENCE_GASPI_CHECK(pgaspi_barrier(GASPI_GROUP_ALL, end.left()));
+    // All processes are here, and end together.
     current.store(nullptr, std::memory_order_release);
+    end_passive(self);
+    if (self.world->end(true) != MPI_SUCCESS) { // in all: a thread of one has begun an operation meanwhile
+        current.store(&self, std::memory_order_release);
+        return GASPI_ERROR;
+    }
     const std::unique_ptr<process> ended(&self);
-    end_passive(*ended);
-    const int code = ended->world->end(true);
     ended->world->set_other(nullptr, nullptr);
     for (auto &each : ended->views) {
         each.reset();
@@ -150,7 +179,7 @@ gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
     forget_segments();
     forget_groups();
     end_mpi(*ended);
-    return code == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+    return GASPI_SUCCESS;
 }
 
 gaspi_return_t pgaspi_proc_rank(gaspi_rank_t *const rank) {
@@ -186,11 +215,18 @@ gaspi_return_t pgaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t t
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
     }
-    const std::uint64_t number = last_ping.fetch_add(1) + 1;
-    THENCE_GASPI_CHECK(send(self, rank, subject::ping, number, 0));
+    const std::uint64_t number = self.last_ping.fetch_add(1) + 1;
+    self.world->look_who_is_gone();
+    THENCE_GASPI_CHECK(send(self, rank, {subject::ping, number}));
     const deadline end(timeout_ms);
-    return wait_until(self, end, [&] { return last_pong.load(std::memory_order_acquire) >= number; }) ? GASPI_SUCCESS
-                                                                                                      : GASPI_TIMEOUT;
+    bool answered = false;
+    if (!wait_until(self, end, [&] {
+            answered = self.last_pong[rank].load(std::memory_order_acquire) >= number;
+            return answered || self.world->is_gone(rank);
+        })) {
+        return GASPI_TIMEOUT;
+    }
+    return answered ? GASPI_SUCCESS : GASPI_ERROR;
 }
 
 gaspi_return_t pgaspi_initialized(gaspi_number_t *const initialized) {
@@ -221,9 +257,10 @@ gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num) {
 gaspi_return_t pgaspi_state_vec_get(gaspi_state_vector_t state_vector) {
     THENCE_GASPI_NOT_NULL(state_vector);
     THENCE_GASPI_SELF();
+    self.world->look_who_is_gone();
     for (int i = 0; i < self.size; ++i) {
-        state_vector[i] =
-            self.world->failed(i).load(std::memory_order_relaxed) ? GASPI_STATE_CORRUPT : GASPI_STATE_HEALTHY;
+        const bool failed = self.world->health_of(i).failed.load(std::memory_order_relaxed);
+        state_vector[i] = failed ? GASPI_STATE_CORRUPT : GASPI_STATE_HEALTHY;
     }
     return GASPI_SUCCESS;
 }

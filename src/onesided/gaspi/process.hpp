@@ -6,6 +6,8 @@
 // of another. The object stays: deleting a part drops that part alone.
 #pragma once
 
+#include "core/base/linked_list.hpp"
+#include "core/base/spin_lock.hpp"
 #include "onesided/operations.hpp"
 #include "onesided/space.hpp"
 
@@ -25,6 +27,9 @@
 
 namespace thence::gaspi {
 
+static_assert(sizeof(unsigned long) == 8 && sizeof(void *) == 8,
+              "GASPI's sizes, offsets and atomic values are unsigned long: systems where that has 64 bits (LP64)");
+
 inline constexpr int most_queues = 16;
 inline constexpr int own_queue = most_queues; // of packets that belong to no queue of the program
 inline constexpr int most_segments = 255;
@@ -35,12 +40,35 @@ enum class counter : unsigned { writes, reads, notifications, bytes_written, byt
 // What packets of kind `other` are for.
 enum class subject : std::uint32_t { part = 1, part_known, collective, ping, pong };
 
+// An atomic operation whose call has timed out: a call with the same arguments, on any thread, goes on with it.
+struct unfinished {
+    unfinished *next;
+    wire::kind what;
+    gaspi_segment_id_t segment;
+    gaspi_offset_t offset;
+    gaspi_rank_t rank;
+    std::uint64_t operands[2];
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::uint64_t old = 0; // MPI writes to it
+
+    bool has_arguments_of(const unfinished &other) const noexcept {
+        return what == other.what && segment == other.segment && offset == other.offset && rank == other.rank &&
+               operands[0] == other.operands[0] && operands[1] == other.operands[1];
+    }
+};
+
 struct process {
     std::unique_ptr<onesided::space> world;
     MPI_Comm passive = MPI_COMM_NULL;
     bool began_mpi = false; // so it ends MPI
     int rank = 0;
     int size = 0;
+
+    std::atomic<std::uint64_t> last_ping{0};
+    std::unique_ptr<std::atomic<std::uint64_t>[]> last_pong; // the greatest number that each rank has answered
+
+    base::spin_lock unfinished_lock; // guards the list
+    base::linked_list<unfinished> unfinished_atomics;
 
     std::mutex mutex; // guards what follows
     std::array<std::unique_ptr<onesided::segment>, most_segments> views;
@@ -70,6 +98,16 @@ public:
                 std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ < longest ? timeout_ : longest);
         }
     }
+    // What is left of it.
+    gaspi_timeout_t left() const noexcept {
+        if (timeout_ == GASPI_BLOCK || timeout_ == GASPI_TEST) {
+            return timeout_;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        return now >= end_
+                   ? GASPI_TEST
+                   : static_cast<gaspi_timeout_t>(std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count());
+    }
     bool has_passed() const noexcept {
         return timeout_ == GASPI_TEST || (timeout_ != GASPI_BLOCK && std::chrono::steady_clock::now() >= end_);
     }
@@ -82,10 +120,30 @@ private:
 // Makes progress, also of reads with a notification.
 THENCE_INTERNAL void make_progress(process &self) noexcept;
 
-// Waits until `done()`. False: the time is over.
+// Called by a loop that waits, after each turn. Asks now and then which ranks are gone.
+class watch {
+public:
+    explicit watch(process &self) noexcept : self_(self) {}
+    void turn() noexcept {
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= next_) {
+            if (next_ != std::chrono::steady_clock::time_point()) {
+                self_.world->look_who_is_gone();
+            }
+            next_ = now + std::chrono::milliseconds(50);
+        }
+    }
+
+private:
+    process &self_;
+    std::chrono::steady_clock::time_point next_;
+};
+
+// Waits until `done()`. False: the time is over. `done` fails where it waits for a rank that is gone.
 template <class Done> bool wait_until(process &self, const deadline &end, Done done) {
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     backoff.longest = 20'000;
+    watch ranks(self);
     while (!done()) {
         make_progress(self);
         if (done()) {
@@ -94,14 +152,22 @@ template <class Done> bool wait_until(process &self, const deadline &end, Done d
         if (end.has_passed()) {
             return false;
         }
+        ranks.turn();
         thence_backoff_pause(&backoff);
     }
     return true;
 }
 
-// Sends a packet of kind `other`.
-gaspi_return_t send(process &self, int rank, subject about, std::uint64_t first, std::uint64_t second,
-                    const void *data = nullptr, std::size_t bytes = 0) noexcept;
+// What a packet of kind `other` has. More data than a packet holds are sent in several, in their order.
+struct content {
+    subject about;
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    const void *data = nullptr;
+    std::size_t bytes = 0;
+    bool failed = false; // header: value
+};
+gaspi_return_t send(process &self, int rank, const content &sent) noexcept;
 
 // Each takes its packets, in a poll.
 void take_part(process &self, const wire::packet &p) noexcept;
@@ -110,8 +176,11 @@ void take_collective(const wire::packet &p) noexcept;
 // Forget all of a process that ends.
 void forget_segments() noexcept;
 void forget_groups() noexcept;
-gaspi_return_t begin_groups(process &self) noexcept;
+gaspi_return_t begin_groups(process &self);
+void begin_segments(const process &self);
 void end_passive(process &self) noexcept;
+// Until no atomic operation is unfinished. False: the time is over.
+bool finish_atomics(process &self, const deadline &end) noexcept;
 
 // Which segment, null if there is none. `view_of`: made if there was none; null if memory is exhausted.
 THENCE_INTERNAL onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept;

@@ -5,27 +5,45 @@
 #include <PGASPI.h>
 
 #include <algorithm>
+#include <mutex>
+#include <new>
 
 namespace thence::gaspi {
 
 namespace {
 
-// An atomic operation of this thread whose call has timed out: the next call with the same arguments goes on with it.
-struct unfinished {
-    wire::kind what;
-    gaspi_segment_id_t segment;
-    gaspi_offset_t offset;
-    gaspi_rank_t rank;
-    std::uint64_t operands[2];
-    MPI_Request request = MPI_REQUEST_NULL;
-    std::uint64_t old = 0;
-
-    bool has_arguments_of(const unfinished &other) const noexcept {
-        return what == other.what && segment == other.segment && offset == other.offset && rank == other.rank &&
-               operands[0] == other.operands[0] && operands[1] == other.operands[1];
+// Takes one with the same arguments, null if there is none.
+unfinished *take_unfinished(process &self, const unfinished &same) noexcept {
+    const std::scoped_lock guard(self.unfinished_lock);
+    base::linked_list<unfinished> others;
+    unfinished *found = nullptr;
+    while (unfinished *const each = self.unfinished_atomics.pop()) {
+        if (found == nullptr && each->has_arguments_of(same)) {
+            found = each;
+        } else {
+            others.add(*each);
+        }
     }
-};
-thread_local std::unique_ptr<unfinished> left;
+    self.unfinished_atomics.add_before(others);
+    return found;
+}
+
+enum class end_of_atomic { none, success, failure };
+
+end_of_atomic test(process &self, unfinished &started) noexcept {
+    int flag = 0;
+    if (MPI_Test(&started.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        return end_of_atomic::failure;
+    }
+    if (flag != 0) {
+        return end_of_atomic::success;
+    }
+    if (self.world->is_gone(started.rank)) {
+        wire::transport::abandon(started.request);
+        return end_of_atomic::failure;
+    }
+    return end_of_atomic::none;
+}
 
 gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_rank_t rank,
                       std::uint64_t first, std::uint64_t second, gaspi_atomic_value_t *old,
@@ -37,29 +55,31 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
     if (offset % sizeof *old != 0 || view->parts[rank].address % sizeof *old != 0) {
         return GASPI_ERR_UNALIGN_OFF;
     }
-    auto started = std::make_unique<unfinished>(unfinished{what, segment, offset, rank, {first, second}});
-    if (left != nullptr && left->has_arguments_of(*started)) {
-        started = std::move(left);
-    } else if (onesided::atomic(what, started->operands, {view, rank, offset}, &started->old, own_queue,
-                                {&started->request}) != MPI_SUCCESS) {
-        return GASPI_ERROR;
-    }
-    bool failed = false;
-    const deadline end(timeout_ms);
-    const bool is_done = wait_until(self, end, [&] {
-        int flag = 0;
-        failed = MPI_Test(&started->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-        return failed || flag != 0;
-    });
-    if (!is_done) {
-        if (left != nullptr) {
-            static_cast<void>(left.release()); // MPI still writes to it
+    const unfinished asked{nullptr, what, segment, offset, rank, {first, second}};
+    std::unique_ptr<unfinished> started(take_unfinished(self, asked));
+    if (started == nullptr) {
+        started.reset(new (std::nothrow) unfinished(asked));
+        if (started == nullptr) {
+            return GASPI_ERR_MEMALLOC;
         }
-        left = std::move(started);
+        if (onesided::atomic(what, started->operands, {view, rank, offset}, &started->old, own_queue,
+                             {&started->request}) != MPI_SUCCESS) {
+            return GASPI_ERROR;
+        }
+    }
+    end_of_atomic found = end_of_atomic::none;
+    const deadline end(timeout_ms);
+    if (!wait_until(self, end, [&] { return (found = test(self, *started)) != end_of_atomic::none; })) {
+        const std::scoped_lock guard(self.unfinished_lock);
+        self.unfinished_atomics.add(*started.release());
         return GASPI_TIMEOUT;
     }
+    if (found == end_of_atomic::failure) {
+        self.world->health_of(rank).failed.store(true, std::memory_order_relaxed);
+        return GASPI_ERROR;
+    }
     *old = started->old;
-    return failed ? GASPI_ERROR : GASPI_SUCCESS;
+    return GASPI_SUCCESS;
 }
 
 gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool forgets_errors) noexcept {
@@ -83,6 +103,24 @@ gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool fo
 }
 
 } // namespace
+
+bool finish_atomics(process &self, const deadline &end) noexcept {
+    for (;;) {
+        std::unique_ptr<unfinished> first;
+        {
+            const std::scoped_lock guard(self.unfinished_lock);
+            first.reset(self.unfinished_atomics.pop());
+        }
+        if (first == nullptr) {
+            return true;
+        }
+        if (!wait_until(self, end, [&] { return test(self, *first) != end_of_atomic::none; })) {
+            const std::scoped_lock guard(self.unfinished_lock);
+            self.unfinished_atomics.add(*first.release());
+            return false;
+        }
+    }
+}
 
 } // namespace thence::gaspi
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <span>
 #include <vector>
 
 namespace thence::gaspi {
@@ -29,10 +31,7 @@ std::size_t index_of(const process &self, int number, int rank) noexcept {
     return static_cast<std::size_t>(number) * static_cast<std::size_t>(self.size) + static_cast<std::size_t>(rank);
 }
 
-told &registration(const process &self, int number, int rank) {
-    if (registrations.empty()) {
-        registrations.resize(static_cast<std::size_t>(most_segments) * static_cast<std::size_t>(self.size));
-    }
+told &registration(const process &self, int number, int rank) noexcept {
     return registrations[index_of(self, number, rank)];
 }
 
@@ -75,7 +74,7 @@ gaspi_return_t tell(process &self, gaspi_segment_id_t number, int rank) noexcept
         packet = here.sent = ++last_number;
     }
     const onesided::part_description mine = find_view(self, number)->describe();
-    return send(self, rank, subject::part, packet, 0, &mine, sizeof mine);
+    return send(self, rank, {subject::part, packet, 0, &mine, sizeof mine});
 }
 
 bool is_known(process &self, gaspi_segment_id_t number, int rank) noexcept {
@@ -84,43 +83,71 @@ bool is_known(process &self, gaspi_segment_id_t number, int rank) noexcept {
     return here.known >= here.sent;
 }
 
+gaspi_return_t wait_until_known(process &self, gaspi_segment_id_t number, int rank, const deadline &end) noexcept {
+    bool known = false;
+    const bool in_time = wait_until(self, end, [&] {
+        known = is_known(self, number, rank);
+        return known || self.world->is_gone(rank);
+    });
+    return known ? GASPI_SUCCESS : in_time ? GASPI_ERROR : GASPI_TIMEOUT;
+}
+
+stage stage_of(gaspi_segment_id_t number) noexcept {
+    const std::scoped_lock guard(registration_mutex);
+    return creating[number];
+}
+void set_stage(gaspi_segment_id_t number, stage reached) noexcept {
+    const std::scoped_lock guard(registration_mutex);
+    creating[number] = reached;
+}
+
 // What gaspi_segment_create() and _use() do. After a time-out it goes on where it was.
 gaspi_return_t create(gaspi_segment_id_t number, void *memory, gaspi_size_t bytes, gaspi_group_t group,
                       gaspi_timeout_t timeout_ms) noexcept {
     THENCE_GASPI_SELF();
     gaspi_number_t members = 0;
     THENCE_GASPI_CHECK(pgaspi_group_size(group, &members));
-    std::vector<gaspi_rank_t> ranks(members);
-    THENCE_GASPI_CHECK(pgaspi_group_ranks(group, ranks.data()));
+    const std::unique_ptr<gaspi_rank_t[]> ranks(new (std::nothrow) gaspi_rank_t[members]);
+    if (ranks == nullptr) {
+        return GASPI_ERR_MEMALLOC;
+    }
+    THENCE_GASPI_CHECK(pgaspi_group_ranks(group, ranks.get()));
     if (number >= configuration.segment_max) {
         return GASPI_ERR_INV_SEG;
     }
+    const std::span<const gaspi_rank_t> all(ranks.get(), members);
     const deadline end(timeout_ms);
-    if (creating[number] == stage::none) {
+    if (stage_of(number) == stage::none) {
         THENCE_GASPI_CHECK(make_part(self, number, memory, bytes));
-        for (const gaspi_rank_t each : ranks) {
+        for (const gaspi_rank_t each : all) {
             if (each != self.rank) {
                 THENCE_GASPI_CHECK(tell(self, number, each));
             }
         }
-        creating[number] = stage::registering;
+        set_stage(number, stage::registering);
     }
-    if (creating[number] == stage::registering) {
-        for (const gaspi_rank_t each : ranks) {
-            if (each != self.rank && !wait_until(self, end, [&] { return is_known(self, number, each); })) {
-                return GASPI_TIMEOUT;
+    if (stage_of(number) == stage::registering) {
+        for (const gaspi_rank_t each : all) {
+            if (each != self.rank) {
+                THENCE_GASPI_CHECK(wait_until_known(self, number, each, end));
             }
         }
-        creating[number] = stage::barrier;
+        set_stage(number, stage::barrier);
     }
-    const gaspi_return_t code = pgaspi_barrier(group, timeout_ms);
+    const gaspi_return_t code = pgaspi_barrier(group, end.left());
     if (code != GASPI_TIMEOUT) {
-        creating[number] = stage::none;
+        set_stage(number, stage::none);
     }
     return code;
 }
 
 } // namespace
+
+void begin_segments(const process &self) {
+    const std::scoped_lock guard(registration_mutex);
+    registrations.assign(static_cast<std::size_t>(most_segments) * static_cast<std::size_t>(self.size), {});
+    creating = {};
+}
 
 void forget_segments() noexcept {
     const std::scoped_lock guard(registration_mutex);
@@ -151,7 +178,7 @@ void take_part(process &self, const wire::packet &p) noexcept {
     onesided::segment *const view = view_of(self, said.number);
     if (view != nullptr) {
         view->learn(p.process, said);
-        send(self, p.process, subject::part_known, p.head.operands[0], static_cast<std::uint64_t>(said.number));
+        send(self, p.process, {subject::part_known, p.head.operands[0], static_cast<std::uint64_t>(said.number)});
     }
 }
 
@@ -227,6 +254,7 @@ gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
     for (int i = 0; i < self.size; ++i) {
         registration(self, segment_id, i) = {};
     }
+    creating[segment_id] = stage::none; // its creation may have timed out
     return GASPI_SUCCESS;
 }
 
@@ -243,8 +271,7 @@ gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, cons
         return GASPI_SUCCESS;
     }
     THENCE_GASPI_CHECK(tell(self, segment_id, rank));
-    const deadline end(timeout_ms);
-    return wait_until(self, end, [&] { return is_known(self, segment_id, rank); }) ? GASPI_SUCCESS : GASPI_TIMEOUT;
+    return wait_until_known(self, segment_id, rank, deadline(timeout_ms));
 }
 
 gaspi_return_t pgaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,

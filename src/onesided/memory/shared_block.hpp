@@ -3,9 +3,9 @@
 // opens it by the number of its descriptor here, in /proc. So it needs no name, nothing is left behind when a process
 // is killed, and the size of /dev/shm does not matter. One process can make it without the others.
 //
-// A descriptor may be closed, and its number used for another file, before another process opens it. So a block ends with
-// a number that is its own, which whoever opens it must know, and is sealed: nobody can make it shorter, after which an
-// access would be a fault (SIGBUS).
+// A descriptor may be closed, and its number used for another file, before another process opens it. So a block ends
+// with a number that is its own, which whoever opens it must know, and is sealed: nobody can make it shorter, after
+// which an access would be a fault (SIGBUS).
 //
 // Invariant: a block has memory, or is empty. Memory whose descriptor is -1 is not shared with anybody.
 #pragma once

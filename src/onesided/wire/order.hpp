@@ -39,6 +39,8 @@ public:
     virtual void other(packet &p) noexcept = 0;
     // One more packet of this process is done.
     virtual void done(int process) noexcept = 0;
+    // A packet to this process was lost. Any thread.
+    virtual void lost(int process) noexcept = 0;
 
 protected:
     ~local_parts() = default;
@@ -54,6 +56,7 @@ public:
 
     void arrived(packet &p) noexcept override;
     bool poll() noexcept override;
+    void lost(int process) noexcept override { parts_.lost(process); }
 
 private:
     struct stream {

@@ -108,7 +108,7 @@ bool transport::no_poll_is_under_way() noexcept {
 void transport::has_left(packet &p, int code) noexcept {
     if (code != MPI_SUCCESS) {
         sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
-        failed_[p.process].store(true, std::memory_order_relaxed);
+        to_.lost(p.process);
     }
     give_packet(&p);
 }

@@ -23,12 +23,14 @@
 
 namespace thence::wire {
 
-// Takes a packet, and gives it back when it is done. Called by a poll, by one thread at a time.
+// Takes a packet, and gives it back when it is done. Called by a poll, by one thread at a time, but for lost().
 class receiver {
 public:
     virtual void arrived(packet &p) noexcept = 0;
     // Looks what has completed. True if anything has.
     virtual bool poll() noexcept = 0;
+    // A packet to this process was lost. Any thread.
+    virtual void lost(int process) noexcept = 0;
 
 protected:
     ~receiver() = default;
@@ -37,9 +39,7 @@ protected:
 class THENCE_INTERNAL transport {
 public:
     // `comm` stays the caller's, and belongs to the transport alone. It returns errors.
-    // `failed`: of each process, set when a packet to it was lost.
-    transport(MPI_Comm comm, receiver &to, std::atomic<bool> *failed) noexcept
-        : comm_(comm), to_(to), failed_(failed) {}
+    transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to) {}
     transport &operator=(transport &&) = delete;
     ~transport();
 
@@ -88,7 +88,6 @@ private:
 
     MPI_Comm comm_;
     receiver &to_;
-    std::atomic<bool> *failed_;
     int rank_ = 0;
     std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
     std::atomic<std::uint32_t> last_serial_{0};

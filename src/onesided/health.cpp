@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onesided/health.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace thence::onesided {
+
+health::~health() {
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
+}
+
+void health::watch(int process) noexcept {
+    process_ = process;
+#if defined(SYS_pidfd_open)
+    descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, process, 0)); // closed by exec; Linux 5.3
+#endif
+}
+
+void health::look() noexcept {
+    if (process_ == 0 || gone.load(std::memory_order_relaxed)) {
+        return;
+    }
+    bool ended = false;
+    if (descriptor_ >= 0) { // also of a process that nobody has waited for yet
+        pollfd asked{descriptor_, POLLIN, 0};
+        ended = poll(&asked, 1, 0) == 1;
+    } else {
+        ended = kill(process_, 0) != 0 && errno == ESRCH;
+    }
+    if (ended) {
+        failed.store(true, std::memory_order_relaxed);
+        gone.store(true, std::memory_order_release);
+    }
+}
+
+} // namespace thence::onesided
