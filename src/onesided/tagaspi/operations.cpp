@@ -54,7 +54,7 @@ int finish(started &ended, int error) noexcept {
         error = MPI_ERR_OTHER;
     }
     if (error != MPI_SUCCESS) {
-        ended.self->world->failed(ended.rank).store(true, std::memory_order_relaxed);
+        ended.self->world->health_of(ended.rank).failed.store(true, std::memory_order_relaxed);
     } else if (ended.after.value != 0) {
         ended.here.set(ended.after.id, ended.after.value);
     }
