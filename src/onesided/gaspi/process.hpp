@@ -6,8 +6,6 @@
 // of another. The object stays: deleting a part drops that part alone.
 #pragma once
 
-#include "core/base/linked_list.hpp"
-#include "core/base/spin_lock.hpp"
 #include "onesided/operations.hpp"
 #include "onesided/space.hpp"
 
@@ -21,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -42,7 +41,6 @@ enum class subject : std::uint32_t { part = 1, part_known, collective, ping, pon
 
 // An atomic operation whose call has timed out: a call with the same arguments, on any thread, goes on with it.
 struct unfinished {
-    unfinished *next;
     wire::kind what;
     gaspi_segment_id_t segment;
     gaspi_offset_t offset;
@@ -67,8 +65,8 @@ struct process {
     std::atomic<std::uint64_t> last_ping{0};
     std::unique_ptr<std::atomic<std::uint64_t>[]> last_pong; // the greatest number that each rank has answered
 
-    base::spin_lock unfinished_lock; // guards the list
-    base::linked_list<unfinished> unfinished_atomics;
+    std::mutex unfinished_mutex; // guards the list
+    std::list<unfinished> unfinished_atomics;
 
     std::mutex mutex; // guards what follows
     std::array<std::unique_ptr<onesided::segment>, most_segments> views;

@@ -5,27 +5,28 @@
 #include <PGASPI.h>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
-#include <new>
 
 namespace thence::gaspi {
 
 namespace {
 
-// Takes one with the same arguments, null if there is none.
-unfinished *take_unfinished(process &self, const unfinished &same) noexcept {
-    const std::scoped_lock guard(self.unfinished_lock);
-    base::linked_list<unfinished> others;
-    unfinished *found = nullptr;
-    while (unfinished *const each = self.unfinished_atomics.pop()) {
-        if (found == nullptr && each->has_arguments_of(same)) {
-            found = each;
-        } else {
-            others.add(*each);
-        }
+// Takes one with the same arguments into an empty list. False: there is none.
+bool take_unfinished(process &self, const unfinished &same, std::list<unfinished> &taken) noexcept {
+    const std::scoped_lock guard(self.unfinished_mutex);
+    std::list<unfinished> &all = self.unfinished_atomics;
+    const auto found = std::ranges::find_if(all, [&](const unfinished &each) { return each.has_arguments_of(same); });
+    if (found == all.end()) {
+        return false;
     }
-    self.unfinished_atomics.add_before(others);
-    return found;
+    taken.splice(taken.end(), all, found);
+    return true;
+}
+
+void keep_unfinished(process &self, std::list<unfinished> &one) noexcept {
+    const std::scoped_lock guard(self.unfinished_mutex);
+    self.unfinished_atomics.splice(self.unfinished_atomics.end(), one);
 }
 
 enum class end_of_atomic { none, success, failure };
@@ -55,30 +56,31 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
     if (offset % sizeof *old != 0 || view->parts[rank].address % sizeof *old != 0) {
         return GASPI_ERR_UNALIGN_OFF;
     }
-    const unfinished asked{nullptr, what, segment, offset, rank, {first, second}};
-    std::unique_ptr<unfinished> started(take_unfinished(self, asked));
-    if (started == nullptr) {
-        started.reset(new (std::nothrow) unfinished(asked));
-        if (started == nullptr) {
+    const unfinished asked{what, segment, offset, rank, {first, second}};
+    std::list<unfinished> one;
+    if (!take_unfinished(self, asked, one)) {
+        try {
+            one.push_back(asked);
+        } catch (const std::exception &) {
             return GASPI_ERR_MEMALLOC;
         }
-        if (onesided::atomic(what, started->operands, {view, rank, offset}, &started->old, own_queue,
-                             {&started->request}) != MPI_SUCCESS) {
+        if (onesided::atomic(what, asked.operands, {view, rank, offset}, &one.front().old, own_queue,
+                             {&one.front().request}) != MPI_SUCCESS) {
             return GASPI_ERROR;
         }
     }
+    unfinished &started = one.front();
     end_of_atomic found = end_of_atomic::none;
     const deadline end(timeout_ms);
-    if (!wait_until(self, end, [&] { return (found = test(self, *started)) != end_of_atomic::none; })) {
-        const std::scoped_lock guard(self.unfinished_lock);
-        self.unfinished_atomics.add(*started.release());
+    if (!wait_until(self, end, [&] { return (found = test(self, started)) != end_of_atomic::none; })) {
+        keep_unfinished(self, one);
         return GASPI_TIMEOUT;
     }
     if (found == end_of_atomic::failure) {
         self.world->health_of(rank).failed.store(true, std::memory_order_relaxed);
         return GASPI_ERROR;
     }
-    *old = started->old;
+    *old = started.old;
     return GASPI_SUCCESS;
 }
 
@@ -106,17 +108,16 @@ gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool fo
 
 bool finish_atomics(process &self, const deadline &end) noexcept {
     for (;;) {
-        std::unique_ptr<unfinished> first;
+        std::list<unfinished> one;
         {
-            const std::scoped_lock guard(self.unfinished_lock);
-            first.reset(self.unfinished_atomics.pop());
+            const std::scoped_lock guard(self.unfinished_mutex);
+            if (self.unfinished_atomics.empty()) {
+                return true;
+            }
+            one.splice(one.end(), self.unfinished_atomics, self.unfinished_atomics.begin());
         }
-        if (first == nullptr) {
-            return true;
-        }
-        if (!wait_until(self, end, [&] { return test(self, *first) != end_of_atomic::none; })) {
-            const std::scoped_lock guard(self.unfinished_lock);
-            self.unfinished_atomics.add(*first.release());
+        if (!wait_until(self, end, [&] { return test(self, one.front()) != end_of_atomic::none; })) {
+            keep_unfinished(self, one);
             return false;
         }
     }
