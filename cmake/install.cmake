@@ -46,6 +46,7 @@ thence_package("" DESCRIPTION "${PROJECT_DESCRIPTION}" PC_REQUIRES core PC_LIBS 
 thence_package(-core DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MPI calls)"
                PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX} ${runtime_libs})
 thence_capability(tampi C DESCRIPTION "the interface of TAMPI" PC_LIBS ${interposing_libs})
+thence_capability(am C DESCRIPTION "active messages")
 thence_capability(gaspi C DESCRIPTION "the interface of GASPI" PC_LIBS ${interposing_libs})
 thence_capability(tagaspi C DESCRIPTION "the interface of TAGASPI" PC_REQUIRES gaspi)
 if(THENCE_LIBRARY_SUFFIX STREQUAL "") # under the name that TAMPI itself uses

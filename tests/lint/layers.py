@@ -10,7 +10,8 @@ DOORS = [
     {"core": [{"base"}, {"mpi"}, {"engine"}, {"progress"}, {"continuation"}, {"diagnose"}, {"api"}]},
     {"tbb": [{"workers"}, {"senders", "queues"}, {"pools"}]},
     {"dataflow": [{""}, {"alpi"}]},
-    {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
+    {"am": [{""}],
+     "mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
      "onesided": [{"memory", "notification"}, {"wire"}, {""}, {"gaspi"}, {"tagaspi"}],
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
@@ -18,7 +19,7 @@ DOORS = [
 # Separate libraries. They may include their own files, public headers and what SRC_ONLY names, but no other room, and none
 # includes them.
 SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "onesided/gaspi", "onesided/tagaspi",
-                           "dataflow/alpi"}
+                           "dataflow/alpi", "am"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
@@ -27,6 +28,7 @@ SRC_ONLY = {
     "tbb/queues": {"core/base", "tbb/workers"},
     "dataflow": {"core/base", "tbb/workers"},
     "tasks/tampi": {"core/api"}, # how errors are reported
+    "am": {"core/base", "core/api"},
     "onesided/gaspi": {"onesided", "onesided/memory", "onesided/notification", "onesided/wire"},
     "onesided/tagaspi": {"onesided", "onesided/gaspi", "onesided/notification"},
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
@@ -48,9 +50,10 @@ HEADER_DOORS = [
      "dataflow": [{""}],
      "mpix": [{"datatype", "grequest", "threadcomm", "streams"}, {"enqueue"}, {""}],
      "onesided": [{""}],
+     "am": [{""}],
      # The adapters to runtimes are neighbours.
      "tasks": [{""}, {"omp", "pthread", "threads", "future", "tbb", "fiber", "argobots", "qthreads"}]},
-    {"tbb": [{"senders"}, {"mpi", "notify", "pools", "queues"}]},
+    {"tbb": [{"senders"}, {"mpi", "notify", "am", "pools", "queues"}]},
 ]
 # The room of each header that programs include, and of each folder. No file of a folder includes a header that programs
 # include for that room.
@@ -80,6 +83,8 @@ HEADER_ROOMS = {
     "progress.h": "mpix",
     "mpix.h": "mpix",
     "notify.h": "onesided",
+    "am.h": "am",
+    "am.hpp": "tbb/am",
     "events.h": "tasks",
     "task_runtime.h": "tasks",
     "task_table.h": "tasks",

@@ -183,6 +183,7 @@ def main():
     core, interposing = exported(core_file), exported(interposing_file)
     public = declared(sorted(Path(headers).rglob("*.h*")))
     flow_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_FLOW_EXPORT")
+    am_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_AM_EXPORT")
     queue_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_QUEUES_EXPORT")
     nodes = nodes_of(Path(map_file).read_text())
     faults = []
@@ -216,7 +217,7 @@ def main():
         if name == "alpi":
             faults += alpi_faults(exported(library), version)
             continue
-        faults += cxx_faults(name, exported(library), version, {"tasks": flow_names, "queues": queue_names}.get(name, frozenset()))
+        faults += cxx_faults(name, exported(library), version, {"tasks": flow_names, "queues": queue_names, "am": am_names}.get(name, frozenset()))
     for library in (core_file, interposing_file, *others.values()):
         if not soname(library).endswith(ending):
             faults.append(f"{library} has the soname {soname(library)}; it should end with {ending}")

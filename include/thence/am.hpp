@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/** @file am.hpp
+ *  @brief Active messages (`am.h`) for C++: an owner of the engine, handlers with state, and senders.
+ *
+ *      thence::active_messages am(MPI_COMM_WORLD);
+ *      am.on(0, [&](const thence::am_message &m) { sum += m.value<double>(); });
+ *      am.send(1, 0, 3.14);
+ *      am.quiesce(); // all is handled, in all processes
+ *
+ *  The functions whose names begin with `async_` return senders: `co_await` them, join them with `when_all`, or wait
+ *  for them with thence::sync_wait() where another thread makes progress. Such a wait runs no handlers without flags;
+ *  thence::active_messages::progress_until() does. A stop request has no effect on them. Link `thence::am`. */
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <thence/adapter.hpp>
+#include <thence/am.h>
+#include <thence/execution.hpp>
+
+namespace thence {
+
+/** @brief What a handler is called with. Valid until it returns. */
+class am_message {
+public:
+    explicit am_message(const thence_am_message &m) noexcept : m_(m) {}
+    /** @return the sender. */
+    int source() const noexcept { return m_.source; }
+    /** @return what was sent with it, aligned to 8 bytes. */
+    std::span<const std::byte> payload() const noexcept {
+        return {static_cast<const std::byte *>(m_.payload), m_.bytes};
+    }
+    /** @return the payload as one value. Its length must be that of a `T`. */
+    template <class T> T value() const noexcept {
+        static_assert(std::is_trivially_copyable_v<T>, "value: a T cannot be copied as bytes");
+        T copy{};
+        std::memcpy(&copy, m_.payload, sizeof copy < m_.bytes ? sizeof copy : m_.bytes);
+        return copy;
+    }
+    /** @return after a put: the data. */
+    std::span<std::byte> data() const noexcept { return {static_cast<std::byte *>(m_.data), m_.data_bytes}; }
+
+private:
+    const thence_am_message &m_;
+};
+
+namespace detail {
+
+/** An operation of an engine as a sender. `start(done, data)` begins it, and returns a code; `done` is called once if
+ *  that is `MPI_SUCCESS`. */
+template <class Start> struct am_sender {
+    using sender_concept = ex::sender_t;
+    const char *what;
+    Start begin;
+
+    template <class R> struct operation {
+        using operation_state_concept = ex::operation_state_t;
+        const char *what;
+        Start begin;
+        [[no_unique_address]] R receiver;
+
+        operation(const char *called, Start s, R r)
+            : what(called), begin(static_cast<Start &&>(s)), receiver(static_cast<R &&>(r)) {}
+        operation(operation &&) = delete;
+        void start() &noexcept {
+            if (const int code = begin(&done, this); code != MPI_SUCCESS) {
+                complete(code);
+            }
+        }
+        static void done(int code, void *self) { static_cast<operation *>(self)->complete(code); }
+        void complete(int code) noexcept {
+            if (code == MPI_SUCCESS) {
+                ex::set_value(static_cast<R &&>(receiver));
+            } else {
+                ex::set_error(static_cast<R &&>(receiver), std::make_exception_ptr(error(what, code)));
+            }
+        }
+    };
+    template <class, class...> static consteval auto get_completion_signatures() {
+        return ex::completion_signatures<ex::set_value_t(), ex::set_error_t(std::exception_ptr)>();
+    }
+    template <ex::receiver R> auto connect(R r) const { return operation<R>(what, begin, static_cast<R &&>(r)); }
+};
+template <class Start> am_sender<Start> make_am_sender(const char *what, Start start) {
+    return {what, static_cast<Start &&>(start)};
+}
+
+} // namespace detail
+
+/** @brief Owns an engine for active messages. Construction and destruction are collective; the destructor waits until
+ *         all messages are handled. */
+class active_messages {
+public:
+    /** @param comm    an intracommunicator.
+     *  @param options as of thence_am_create(). Without `failed`, the first thing that goes wrong is thrown by
+     *  quiesce().
+     *  @throws thence::error as thence_am_create(). */
+    explicit active_messages(MPI_Comm comm, thence_am_options options = {}) {
+        detail::check_mpi_is_active("thence::active_messages: created");
+        if (options.failed == nullptr) {
+            options.failed = [](const thence_am_failure *, void *) {};
+        }
+        check(thence_am_create(comm, &options, sizeof options, &handle_), "thence_am_create");
+    }
+    active_messages &operator=(active_messages &&) = delete;
+    ~active_messages() {
+        int finalized = 0;
+        if (handle_ != nullptr && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
+            thence_am_free(&handle_);
+        }
+    }
+
+    /** @brief Registers a handler, as thence_am_register(). If it throws, the engine goes on, and quiesce() throws that
+     *         on this process.
+     *  @param number  its number.
+     *  @param handler called with `const am_message &`; moved in.
+     *  @param flags   ::THENCE_AM_SHORT, or 0.
+     *  @throws thence::error; std::bad_alloc. */
+    template <class F> void on(int number, F handler, unsigned flags = 0) {
+        auto made = std::make_unique<kept_handler<F>>(*this, static_cast<F &&>(handler));
+        kept *const data = made.get();
+        {
+            const std::scoped_lock lock(mutex_);
+            handlers_.push_back(std::move(made));
+        }
+        check(thence_am_register(handle_, number, &kept_handler<F>::call, data, flags), "thence_am_register");
+    }
+
+    /** @brief Sends a value, as thence_am_send(). @throws thence::error */
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void send(int rank, int number, const T &value) const {
+        check(thence_am_send(handle_, rank, number, &value, sizeof value), "thence_am_send");
+    }
+    /** @brief Sends some values, as thence_am_send(). @throws thence::error */
+    template <class T> void send(int rank, int number, std::span<T> values) const {
+        static_assert(std::is_trivially_copyable_v<T>, "send: the elements cannot be copied as bytes");
+        check(thence_am_send(handle_, rank, number, values.data(), values.size_bytes()), "thence_am_send");
+    }
+    /** @brief Sends no payload. @throws thence::error */
+    void send(int rank, int number) const {
+        check(thence_am_send(handle_, rank, number, nullptr, 0), "thence_am_send");
+    }
+
+    /** @return a sender that sends a value, which it keeps, and completes with set_value_t() when the message has left.
+     *          */
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    auto async_send(int rank, int number, const T &value) const {
+        return detail::make_am_sender("thence_am_send_then", [=, am = handle_](thence_am_done *done, void *data) {
+            return thence_am_send_then(am, rank, number, &value, sizeof value, done, data);
+        });
+    }
+    /** @return the same for some values, which exist until it is started. */
+    template <class T> auto async_send(int rank, int number, std::span<T> values) const {
+        static_assert(std::is_trivially_copyable_v<T>, "async_send: the elements cannot be copied as bytes");
+        return detail::make_am_sender("thence_am_send_then", [=, am = handle_](thence_am_done *done, void *data) {
+            return thence_am_send_then(am, rank, number, values.data(), values.size_bytes(), done, data);
+        });
+    }
+
+    /** @brief Registers memory for puts and gets of others, as thence_am_memory_register(). @throws thence::error */
+    template <class T> thence_am_memory share(std::span<T> memory) const {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                      "share: the elements cannot be written as bytes");
+        thence_am_memory made{};
+        check(thence_am_memory_register(handle_, memory.data(), memory.size_bytes(), &made),
+              "thence_am_memory_register");
+        return made;
+    }
+    /** @brief As thence_am_memory_forget(). @throws thence::error */
+    void unshare(const thence_am_memory &memory) const {
+        check(thence_am_memory_forget(handle_, &memory), "thence_am_memory_forget");
+    }
+    /** @return a sender that puts data without calling a handler, and completes with set_value_t() when the source may
+     *          be written again.
+     *  @param from   exists until then.
+     *  @param to     memory of the target.
+     *  @param offset in bytes. */
+    template <class T> auto async_put(std::span<T> from, const thence_am_memory &to, std::size_t offset) const {
+        static_assert(std::is_trivially_copyable_v<T>, "async_put: the elements cannot be copied as bytes");
+        return detail::make_am_sender("thence_am_put", [=, am = handle_](thence_am_done *done, void *data) {
+            return thence_am_put(am, from.data(), from.size_bytes(), &to, offset, THENCE_AM_NO_HANDLER, nullptr, 0,
+                                 done, data);
+        });
+    }
+    /** @return the same, and it calls a handler at the target with `payload`. */
+    template <class T, class P>
+    requires std::is_trivially_copyable_v<P>
+    auto async_put(std::span<T> from, const thence_am_memory &to, std::size_t offset, int number,
+                   const P &payload) const {
+        static_assert(std::is_trivially_copyable_v<T>, "async_put: the elements cannot be copied as bytes");
+        return detail::make_am_sender("thence_am_put", [=, am = handle_](thence_am_done *done, void *data) {
+            return thence_am_put(am, from.data(), from.size_bytes(), &to, offset, number, &payload, sizeof payload,
+                                 done, data);
+        });
+    }
+    /** @return a sender that gets data, and completes with set_value_t() when they are here. */
+    template <class T> auto async_get(std::span<T> to, const thence_am_memory &from, std::size_t offset) const {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                      "async_get: the elements cannot be written as bytes");
+        return detail::make_am_sender("thence_am_get", [=, am = handle_](thence_am_done *done, void *data) {
+            return thence_am_get(am, to.data(), to.size_bytes(), &from, offset, done, data);
+        });
+    }
+    /** @return a sender that completes with set_value_t() when all is quiet, as thence_am_quiesce_then(). What a
+     *          handler has thrown is thrown by quiesce() only. */
+    auto async_quiesce() const {
+        return detail::make_am_sender("thence_am_quiesce_then", [am = handle_](thence_am_done *done, void *data) {
+            return thence_am_quiesce_then(am, done, data);
+        });
+    }
+
+    /** @brief As thence_am_progress(). @return how much was handled. @throws thence::error */
+    long progress() const {
+        long count = 0;
+        check(thence_am_progress(handle_, &count), "thence_am_progress");
+        return count;
+    }
+    /** @brief Makes progress until `condition()` is true. @throws thence::error; what `condition` throws. */
+    template <class Condition> void progress_until(Condition &&condition) const {
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
+        while (!condition()) {
+            if (progress() > 0) {
+                thence_backoff_found(&backoff);
+            } else if (!condition()) {
+                thence_backoff_pause(&backoff);
+            }
+        }
+    }
+    /** @brief As thence_am_quiesce().
+     *  @throws what a handler has thrown in this process since the last call, if any has; thence::error */
+    void quiesce() {
+        const int code = thence_am_quiesce(handle_);
+        std::exception_ptr thrown;
+        {
+            const std::scoped_lock lock(mutex_);
+            thrown = std::exchange(thrown_, nullptr);
+        }
+        if (thrown != nullptr) {
+            std::rethrow_exception(thrown);
+        }
+        check(code, "thence_am_quiesce");
+    }
+    /** @return what the engine does. */
+    thence_am_info query() const {
+        thence_am_info info{};
+        check(thence_am_query(handle_, &info, sizeof info), "thence_am_query");
+        return info;
+    }
+    /** @return the engine, for the C API. */
+    thence_am get() const noexcept { return handle_; }
+
+private:
+    struct kept {
+        virtual ~kept() = default;
+    };
+    template <class F> struct kept_handler : kept {
+        active_messages &owner;
+        F function;
+        kept_handler(active_messages &o, F f) : owner(o), function(static_cast<F &&>(f)) {}
+        static int call(const thence_am_message *message, void *data) noexcept {
+            auto &self = *static_cast<kept_handler *>(static_cast<kept *>(data));
+            try {
+                self.function(am_message(*message));
+                return MPI_SUCCESS;
+            } catch (...) {
+                const std::scoped_lock lock(self.owner.mutex_);
+                if (self.owner.thrown_ == nullptr) {
+                    self.owner.thrown_ = std::current_exception();
+                }
+                return MPI_ERR_OTHER;
+            }
+        }
+    };
+
+    thence_am handle_ = nullptr;
+    std::mutex mutex_; // guards these
+    std::vector<std::unique_ptr<kept>> handlers_;
+    std::exception_ptr thrown_;
+};
+
+/** @brief While it exists, its process has work that may still send (thence_am_hold()): copy one into a task. */
+class am_hold {
+public:
+    explicit am_hold(const active_messages &of) : am_(of.get()) { check(thence_am_hold(am_), "thence_am_hold"); }
+    am_hold(const am_hold &other) : am_(other.am_) {
+        if (am_ != nullptr) {
+            check(thence_am_hold(am_), "thence_am_hold");
+        }
+    }
+    am_hold(am_hold &&other) noexcept : am_(std::exchange(other.am_, nullptr)) {}
+    am_hold &operator=(am_hold other) noexcept {
+        std::swap(am_, other.am_);
+        return *this;
+    }
+    ~am_hold() {
+        if (am_ != nullptr) {
+            thence_am_release(am_);
+        }
+    }
+
+private:
+    thence_am am_;
+};
+
+} // namespace thence

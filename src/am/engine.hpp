@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An engine for active messages: joins what sends (outbox), what is called (handler_table), long data (outgoing_data)
+// and the waves that find out when all is quiet.
+//
+// `sent` counts what this process has begun, before it leaves. `handled` counts what has ended here, after all that it
+// has caused is counted in `sent`, and is the last access to the engine by whoever counts: see termination.hpp.
+#pragma once
+
+#include "am/handler_table.hpp"
+#include "am/network.hpp"
+#include "am/outbox.hpp"
+#include "am/termination.hpp"
+#include "am/transfers.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace thence::am {
+
+// What a send does if too much waits for its receiver.
+enum class when_full { wait, give_up, queue };
+
+class message_engine final : network_events, outgoing_data::owner {
+public:
+    // `in_force`: no value is 0.
+    explicit message_engine(const thence_am_options &in_force) noexcept;
+    message_engine &operator=(message_engine &&) = delete;
+    int begin(MPI_Comm comm) noexcept; // collective
+    int end() noexcept;                // collective; waits until all is quiet
+
+    handler_table &handlers() noexcept { return handlers_; }
+    registered_memory &memory() noexcept { return memory_; }
+    network &processes() noexcept { return network_; }
+    const thence_am_options &options() const noexcept { return options_; }
+
+    // Arguments are checked before. `sent`: false if it has given up. `note` is owned from here on if this succeeds.
+    int send(int rank, int number, piece payload, when_full full, leaving_note *note, bool &sent) noexcept;
+    // Own the transfer. It has rank, memory, number, payload and `done`.
+    int put(transfer &t, const thence_am_memory &to, std::size_t offset) noexcept;
+    int get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept;
+
+    // `MPI_ERR_PENDING`: called in a callback.
+    int progress(long *count) noexcept;
+    void hold() noexcept;
+    bool release() noexcept;
+    int quiesce() noexcept;
+    bool quiesce_then(thence_am_done *done, void *data) noexcept; // false: one is under way
+    void query(thence_am_info &info) const noexcept;
+
+private:
+    void arrived(lane in, int source, unsigned char *content, std::size_t length) noexcept override;
+    void left(packet &p, int error) noexcept override;
+    void data_left(transfer &t, int error) noexcept override;
+    void data_arrived(transfer &t, int error, std::size_t bytes) noexcept override;
+    void wave_ended(int error, totals all) noexcept override;
+    void receive_failed(int error) noexcept override;
+    void has_left(transfer &t, int error) noexcept override;
+
+    void handle(lane in, thence_am_message &m) noexcept;
+    void call(const registered_handler &handler, const thence_am_message &m) noexcept;
+    // Outside of a packet: what it sends leaves when it has returned.
+    void call_alone(const registered_handler &handler, const thence_am_message &m) noexcept;
+    void hold_or_fail(const thence_am_message &m) noexcept;
+    void run_held(bool all) noexcept;
+    void handle_internal(internal_message what, int source, const unsigned char *payload, std::size_t bytes) noexcept;
+    void place(int source, const announcement &what, piece payload) noexcept;
+    void answer(int source, const announcement &what) noexcept;
+    int announce(internal_message what, transfer &t, const thence_am_memory &memory, std::size_t offset) noexcept;
+    void start_submitted() noexcept;
+    int wait_for_room(int rank) noexcept;
+    void step_quiescence() noexcept;
+    bool is_passive() const noexcept;
+    void fail(int error, int rank, int number, const char *what) noexcept;
+
+    const thence_am_options options_;
+    network network_;
+    packet_pool pool_;
+    outbox outbox_;
+    handler_table handlers_;
+    registered_memory memory_;
+    outgoing_data outgoing_;
+    std::atomic<std::uint32_t> next_tag_{0};
+
+    alignas(64) std::atomic<std::uint64_t> sent_{0};
+    alignas(64) std::atomic<std::uint64_t> handled_{0};
+    std::atomic<long> holds_{0};
+    std::atomic<int> first_error_{MPI_SUCCESS};
+
+    // Gets that were begun on a thread that may not call MPI.
+    base::spin_lock submitting_; // guards the list
+    transfer *submitted_ = nullptr;
+    std::atomic<bool> any_submitted_{false};
+
+    base::spin_lock polling_; // only tried: handlers of polls run under it, and the members below are used
+
+    // Quiescence.
+    enum class stage { idle, wanted, wave_under_way, wave_has_ended };
+    std::atomic<stage> stage_{stage::idle};
+    base::spin_lock beginning_; // guards the change from `idle`, and who is told
+    thence_am_done *quiet_ = nullptr;
+    void *quiet_data_ = nullptr;
+    termination termination_;
+    totals all_;
+    int wave_error_ = MPI_SUCCESS;
+};
+
+// In a handler of this engine, on this thread.
+bool in_handler(const message_engine &of) noexcept;
+
+} // namespace thence::am

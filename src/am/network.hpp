@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that an engine does with MPI, by continuations: one continuation request for each class of messages. Tests of one
+// process replace network.cpp.
+//
+// Each upcall of an operation comes exactly once, with or without an error. Where may_call() is false nothing here may
+// be called but rank(), size() and may_call().
+#pragma once
+
+#include "am/packet.hpp"
+
+#include <thence/am.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace thence::am {
+
+// A message with long data, of a put or a get.
+struct transfer {
+    enum class kind {
+        put,    // the data leave
+        answer, // the data leave, for the get of another process
+        place,  // the data arrive, of a put of another process
+        get     // the data arrive
+    };
+
+    transfer *next = nullptr;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status{};
+    void *owner = nullptr; // the network, while it is under way
+    kind what = kind::put;
+    int rank = 0;
+    int tag = 0;
+    int number = THENCE_AM_NO_HANDLER; // the handler of a put
+    void *data = nullptr;
+    std::size_t bytes = 0;
+    bool is_void = false; // there is no such memory
+    thence_am_done *done = nullptr;
+    void *done_data = nullptr;
+    std::size_t payload_bytes = 0;
+
+    unsigned char *payload() noexcept { return reinterpret_cast<unsigned char *>(this + 1); }
+};
+
+// What all processes have together.
+struct totals {
+    std::uint64_t sent = 0;
+    std::uint64_t handled = 0;
+};
+
+class network_events {
+public:
+    virtual void arrived(lane in, int source, unsigned char *content, std::size_t length) noexcept = 0;
+    virtual void left(packet &p, int error) noexcept = 0;
+    virtual void data_left(transfer &t, int error) noexcept = 0;
+    virtual void data_arrived(transfer &t, int error, std::size_t bytes) noexcept = 0;
+    virtual void wave_ended(int error, totals all) noexcept = 0;
+    // A receive for packets has failed, and is posted again.
+    virtual void receive_failed(int error) noexcept = 0;
+
+protected:
+    ~network_events() = default;
+};
+
+class network {
+public:
+    explicit network(network_events &to) noexcept;
+    network &operator=(network &&) = delete;
+    ~network();
+
+    // Collective. Returns an error code, in all processes or none. `whole`: bytes of a packet's content.
+    int begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t whole) noexcept;
+    // Collective, when no message is under way but packets that only return credits, and this process sends none any
+    // more. `packets_to`: how many packets this process has sent to each other. Waits for those that are under way, and
+    // ends the receives.
+    int end(const std::uint64_t packets_to[], std::uint64_t &arrived) noexcept;
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+    // Messages with data may have tags from 0 up to this.
+    int largest_data_tag() const noexcept { return largest_data_tag_; }
+    // This thread may call MPI.
+    bool may_call() const noexcept;
+    // This thread is in a callback of a continuation: no other would run before it returns.
+    bool in_callback() noexcept;
+
+    void send(packet &p) noexcept;                               // left()
+    bool send_data(transfer &t, int &error) noexcept;            // true: it has left already. Else data_left()
+    void receive_data(transfer &t, bool in_polls_only) noexcept; // data_arrived()
+    void begin_wave(totals mine) noexcept;                       // wave_ended()
+    // Makes progress, and handles what is handled in polls only. One thread at a time. `MPI_ERR_PENDING`: called in a
+    // callback, which must return before anything else can happen.
+    int poll() noexcept;
+    // Makes progress only.
+    int progress() noexcept;
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+    network_events &to_;
+    int rank_ = 0;
+    int size_ = 0;
+    int largest_data_tag_ = 0;
+};
+
+} // namespace thence::am

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this process sends in packets: credits, and what waits for them.
+//
+// A process may have `window` packets of each lane at each other process that are not handled there. It has a credit
+// for each one more. Invariant, for each lane and pair of processes: credits of the sender + packets that are under way
+// or not handled + credits owed by the receiver + credits under way back = window.
+//
+// A message leaves at once, in a packet of its own, if there is a credit and nothing waits before it. Else it is
+// appended to the packet that waits last. In a handler all but the first message to an idle process waits for
+// flush_touched(). `lock` of a destination guards its lines; MPI is not called under it, since that may run a
+// continuation that needs it.
+#pragma once
+
+#include "am/network.hpp"
+#include "am/packet.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace thence::am {
+
+class outbox {
+public:
+    outbox(network &by, packet_pool &packets) noexcept : by_(by), pool_(packets) {}
+    outbox &operator=(outbox &&) = delete;
+    ~outbox();
+    bool begin(int ranks, int window) noexcept; // false: memory is exhausted
+
+    // The payload is that of `a` and behind it that of `b`. `note` may be null; it is owned from here on if this
+    // succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
+    int send(lane in, int rank, std::uint32_t number, piece a, piece b, leaving_note *note, bool more_follows) noexcept;
+    // Bytes that wait for this process.
+    std::size_t queued(int rank) const noexcept {
+        return all_[static_cast<std::size_t>(rank)].queued.load(std::memory_order_relaxed);
+    }
+    std::size_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
+    std::uint64_t packets() const noexcept { return packets_.load(std::memory_order_relaxed); }
+    const std::uint64_t *packets_to() noexcept; // for each process; after the last was sent
+
+    // This process has handled a packet that had messages: its sender gets a credit back.
+    void handled(lane in, int source) noexcept;
+    // A packet has brought credits back.
+    void returned(int from, const packet_header &head) noexcept;
+    // Sends what waits, as far as there are credits.
+    void flush_touched() noexcept;
+    bool any_touched() const noexcept { return touched_.load(std::memory_order_relaxed) != nullptr; }
+    // No credits are given back from now on.
+    void end() noexcept { ending_.store(true, std::memory_order_relaxed); }
+
+private:
+    struct line {
+        unsigned credits = 0;
+        unsigned owed = 0;       // credits to give back
+        packet *first = nullptr; // those that wait
+        packet *last = nullptr;
+    };
+    struct destination {
+        base::spin_lock lock;
+        line lines[lanes];
+        std::uint64_t packets = 0; // that were sent
+        std::atomic<std::size_t> queued{0};
+        std::atomic<bool> is_touched{false};
+        destination *next_touched = nullptr;
+    };
+
+    void post(packet &p) noexcept;
+    void flush(destination &d) noexcept;
+    void touch(destination &d) noexcept;
+    void return_credits(destination &d, int rank) noexcept;
+
+    network &by_;
+    packet_pool &pool_;
+    unsigned window_ = 0;
+    std::vector<destination> all_;
+    std::vector<std::uint64_t> sent_to_;
+    std::atomic<destination *> touched_{nullptr}; // a list that is only pushed to, and taken as a whole
+    std::atomic<std::size_t> queued_{0};
+    std::atomic<std::uint64_t> packets_{0};
+    std::atomic<bool> ending_{false};
+};
+
+} // namespace thence::am

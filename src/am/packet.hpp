@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A packet is one message of MPI. It carries any number of short messages of one lane from one process to another, and
+// gives back credits.
+#pragma once
+
+#include "core/base/free_list.hpp"
+#include "core/base/spin_lock.hpp"
+
+#include <thence/am.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <type_traits>
+
+namespace thence::am {
+
+// The kinds of short messages. Each has receives, credits and a continuation request of its own.
+enum class lane : unsigned {
+    handlers,       // for handlers that may take long: handled in polls only
+    short_handlers, // for those that run at once
+    internal        // of put and get, and credits: handled at once
+};
+inline constexpr unsigned lanes = 3;
+constexpr unsigned index_of(lane l) noexcept {
+    return static_cast<unsigned>(l);
+}
+
+struct packet_header {
+    // Credits of these lanes that the receiver of this packet has again. A packet of the lane `internal` may give back
+    // those of all lanes, others those of their own.
+    std::array<std::uint16_t, lanes> returned;
+    std::uint16_t messages; // how many follow; 0: the packet has used no credit
+};
+static_assert(sizeof(packet_header) == 8);
+
+struct message_header {
+    std::uint32_t number; // of the handler; in the lane `internal` a value of internal_message
+    std::uint32_t bytes;  // of the payload behind it, which is padded to 8
+};
+static_assert(sizeof(message_header) == 8);
+
+enum class internal_message : std::uint32_t { put, get };
+
+// The payload of internal messages; that of a put is followed by the payload for the handler.
+struct announcement {
+    std::uint64_t key; // of the memory
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::int32_t number; // a handler, or THENCE_AM_NO_HANDLER
+    std::int32_t tag;    // of the message with the data
+};
+inline constexpr std::size_t packet_overhead = 96;
+static_assert(sizeof(packet_header) + sizeof(message_header) + sizeof(announcement) + 8 <= packet_overhead);
+
+// Some bytes.
+struct piece {
+    const void *from = nullptr;
+    std::size_t bytes = 0;
+};
+
+constexpr std::size_t padded(std::size_t bytes) noexcept {
+    return (bytes + 7) & ~std::size_t{7};
+}
+
+// Told when a message has left. In memory of its own.
+struct leaving_note {
+    leaving_note *next = nullptr;
+    thence_am_done *done = nullptr;
+    void *data = nullptr;
+};
+
+struct packet {
+    packet *next = nullptr;
+    MPI_Request request = MPI_REQUEST_NULL;
+    void *owner = nullptr; // the network, while it is being sent
+    leaving_note *notes = nullptr;
+    std::size_t length = 0;
+    int rank = 0;
+    lane in = lane::handlers;
+
+    unsigned char *content() noexcept { return reinterpret_cast<unsigned char *>(this + 1); }
+    packet_header &head() noexcept { return *reinterpret_cast<packet_header *>(content()); }
+
+    void begin(lane l, int to) noexcept {
+        in = l;
+        rank = to;
+        notes = nullptr;
+        head() = {};
+        length = sizeof(packet_header);
+    }
+    bool has_room(std::size_t bytes, std::size_t whole) noexcept {
+        return length + sizeof(message_header) + padded(bytes) <= whole && head().messages != UINT16_MAX;
+    }
+    void append(std::uint32_t number, piece a, piece b) noexcept {
+        unsigned char *at = content() + length;
+        const message_header begins{number, static_cast<std::uint32_t>(a.bytes + b.bytes)};
+        std::memcpy(at, &begins, sizeof begins);
+        at += sizeof begins;
+        if (a.bytes != 0) {
+            std::memcpy(at, a.from, a.bytes);
+        }
+        if (b.bytes != 0) {
+            std::memcpy(at + a.bytes, b.from, b.bytes);
+        }
+        length += sizeof begins + padded(a.bytes + b.bytes);
+        ++head().messages;
+    }
+};
+static_assert(sizeof(packet) % 8 == 0 && std::is_trivially_destructible_v<packet>);
+
+// The packets of an engine that are not in use.
+class packet_pool {
+public:
+    explicit packet_pool(std::size_t whole) noexcept : whole_(whole) {}
+    packet_pool &operator=(packet_pool &&) = delete;
+    ~packet_pool() {
+        while (!unused_.empty()) {
+            std::free(&unused_.take_first());
+        }
+    }
+    // Bytes of a packet's content.
+    std::size_t whole() const noexcept { return whole_; }
+    // Null if memory is exhausted.
+    packet *take() noexcept {
+        {
+            const std::scoped_lock guard(lock_);
+            if (!unused_.empty()) {
+                return &unused_.take_first();
+            }
+        }
+        void *const memory = std::malloc(sizeof(packet) + whole_);
+        return memory != nullptr ? new (memory) packet : nullptr;
+    }
+    void give(packet &unused) noexcept {
+        const std::scoped_lock guard(lock_);
+        unused_.give(unused);
+    }
+
+private:
+    const std::size_t whole_;
+    base::spin_lock lock_; // guards the list
+    base::free_list<packet> unused_;
+};
+
+} // namespace thence::am

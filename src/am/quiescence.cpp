@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When all is quiet: waves over all processes, as in termination.hpp. A process gives its counts to a wave when it has
+// nothing to do itself, so that waves do not follow each other while somebody works.
+//
+// `stage_` goes from `idle` to `wanted` by any thread; from there on only the thread that holds `polling_` changes it,
+// except from `wave_under_way` to `wave_has_ended`, which the end of the wave does.
+#include "am/engine.hpp"
+
+#include <thence/backoff.h>
+
+#include <mutex>
+
+namespace thence::am {
+
+void message_engine::hold() noexcept {
+    holds_.fetch_add(1, std::memory_order_relaxed);
+    sent_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool message_engine::release() noexcept {
+    long held = holds_.load(std::memory_order_relaxed);
+    do {
+        if (held == 0) {
+            return false;
+        }
+    } while (!holds_.compare_exchange_weak(held, held - 1, std::memory_order_release, std::memory_order_relaxed));
+    handled_.fetch_add(1, std::memory_order_release);
+    return true;
+}
+
+bool message_engine::is_passive() const noexcept {
+    return holds_.load(std::memory_order_acquire) == 0 && outbox_.queued() == 0 && outgoing_.count() == 0 &&
+           !handlers_.any_held();
+}
+
+void message_engine::wave_ended(int error, totals all) noexcept {
+    all_ = all;
+    wave_error_ = error;
+    stage_.store(stage::wave_has_ended, std::memory_order_release);
+}
+
+void message_engine::step_quiescence() noexcept {
+    const stage now = stage_.load(std::memory_order_acquire);
+    if (now == stage::idle || now == stage::wave_under_way) {
+        return;
+    }
+    run_held(true); // who waits for quiescence registers no handler any more
+    if (now == stage::wave_has_ended) {
+        if (termination_.wave(all_) || wave_error_ != MPI_SUCCESS) {
+            if (wave_error_ != MPI_SUCCESS) {
+                fail(wave_error_, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not tell whether all is quiet");
+            }
+            beginning_.lock();
+            thence_am_done *const done = quiet_;
+            void *const data = quiet_data_;
+            stage_.store(stage::idle, std::memory_order_release);
+            beginning_.unlock();
+            done(first_error_.exchange(MPI_SUCCESS), data);
+            return;
+        }
+        stage_.store(stage::wanted, std::memory_order_relaxed);
+    }
+    if (is_passive()) {
+        stage_.store(stage::wave_under_way, std::memory_order_relaxed);
+        // `handled` first: what is counted there is counted in `sent`, too.
+        const std::uint64_t handled = handled_.load(std::memory_order_acquire);
+        network_.begin_wave({sent_.load(std::memory_order_acquire), handled});
+    }
+}
+
+bool message_engine::quiesce_then(thence_am_done *done, void *data) noexcept {
+    const std::scoped_lock guard(beginning_);
+    if (stage_.load(std::memory_order_acquire) != stage::idle) {
+        return false;
+    }
+    quiet_ = done;
+    quiet_data_ = data;
+    termination_.restart();
+    stage_.store(stage::wanted, std::memory_order_release);
+    return true;
+}
+
+int message_engine::quiesce() noexcept {
+    struct outcome {
+        std::atomic<bool> is_quiet{false};
+        int error = MPI_SUCCESS;
+    } result;
+    const auto done = [](int error, void *data) {
+        outcome &r = *static_cast<outcome *>(data);
+        r.error = error;
+        r.is_quiet.store(true, std::memory_order_release);
+    };
+    if (!quiesce_then(done, &result)) {
+        return MPI_ERR_PENDING;
+    }
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    while (!result.is_quiet.load(std::memory_order_acquire)) {
+        long some = 0;
+        progress(&some);
+        if (some > 0) {
+            thence_backoff_found(&backoff);
+        } else {
+            thence_backoff_pause(&backoff);
+        }
+    }
+    return result.error;
+}
+
+int message_engine::end() noexcept {
+    const int code = quiesce();
+    if (code == MPI_ERR_PENDING) {
+        return code;
+    }
+    outbox_.end();
+    while (outgoing_.count() != 0) {
+        progress(nullptr);
+    }
+    std::uint64_t arrived = 0;
+    const int ended = network_.end(outbox_.packets_to(), arrived);
+    return code != MPI_SUCCESS ? code : ended;
+}
+
+void message_engine::query(thence_am_info &info) const noexcept {
+    info.rank = network_.rank();
+    info.ranks = network_.size();
+    info.window = options_.window;
+    info.max_outgoing = options_.max_outgoing;
+    info.max_payload = options_.max_payload;
+    info.max_queued = options_.max_queued;
+    info.handled = handled_.load(std::memory_order_acquire);
+    info.sent = sent_.load(std::memory_order_acquire);
+    info.packets = outbox_.packets();
+    info.queued = outbox_.queued();
+    info.outgoing = outgoing_.count();
+}
+
+} // namespace thence::am

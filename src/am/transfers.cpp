@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "am/transfers.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <new>
+
+namespace thence::am {
+
+transfer *make_transfer(std::size_t payload_bytes) noexcept {
+    void *const memory = std::malloc(sizeof(transfer) + payload_bytes);
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto *const made = new (memory) transfer;
+    made->payload_bytes = payload_bytes;
+    return made;
+}
+
+void delete_transfer(transfer *t) noexcept {
+    std::free(t);
+}
+
+registered_memory::entry *registered_memory::entry_of(std::uint64_t key) noexcept {
+    const auto index = static_cast<std::uint32_t>(key);
+    if (index >= all_.size()) {
+        return nullptr;
+    }
+    entry &e = all_[index];
+    return e.is_live && e.uses == key >> 32 ? &e : nullptr;
+}
+
+bool registered_memory::add(void *address, std::size_t bytes, std::uint64_t &key) noexcept {
+    const std::scoped_lock guard(lock_);
+    try {
+        if (unused_.empty()) {
+            unused_.reserve(all_.size() + 1); // remove() needs no memory
+            all_.emplace_back();
+            unused_.push_back(static_cast<std::uint32_t>(all_.size() - 1));
+        }
+    } catch (const std::exception &) {
+        return false;
+    }
+    const std::uint32_t index = unused_.back();
+    unused_.pop_back();
+    entry &e = all_[index];
+    e = {address, bytes, e.uses, true};
+    key = (std::uint64_t{e.uses} << 32) | index;
+    return true;
+}
+
+bool registered_memory::remove(std::uint64_t key) noexcept {
+    const std::scoped_lock guard(lock_);
+    entry *const e = entry_of(key);
+    if (e == nullptr) {
+        return false;
+    }
+    e->is_live = false;
+    ++e->uses;
+    unused_.push_back(static_cast<std::uint32_t>(key));
+    return true;
+}
+
+void *registered_memory::find(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, bool &found) noexcept {
+    const std::scoped_lock guard(lock_);
+    const entry *const e = entry_of(key);
+    found = e != nullptr && offset <= e->bytes && bytes <= e->bytes - offset;
+    return found && e->address != nullptr ? static_cast<unsigned char *>(e->address) + offset : nullptr;
+}
+
+outgoing_data::~outgoing_data() {
+    while (first_ != nullptr) {
+        transfer *const t = first_;
+        first_ = t->next;
+        delete_transfer(t);
+    }
+}
+
+void outgoing_data::add(transfer &t) noexcept {
+    t.next = nullptr;
+    count_.fetch_add(1, std::memory_order_relaxed);
+    lock_.lock();
+    (last_ != nullptr ? last_->next : first_) = &t;
+    last_ = &t;
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    lock_.unlock();
+    if (by_.may_call()) {
+        start_waiting();
+    }
+}
+
+transfer *outgoing_data::take() noexcept {
+    const std::scoped_lock guard(lock_);
+    transfer *const t = first_;
+    if (t == nullptr || under_way_ >= most_) {
+        return nullptr;
+    }
+    first_ = t->next;
+    if (first_ == nullptr) {
+        last_ = nullptr;
+    }
+    ++under_way_;
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    return t;
+}
+
+void outgoing_data::end(transfer &t, int error) noexcept {
+    lock_.lock();
+    --under_way_;
+    lock_.unlock();
+    owner_.has_left(t, error);
+}
+
+void outgoing_data::left(transfer &t, int error) noexcept {
+    end(t, error);
+    start_waiting();
+    count_.fetch_sub(1, std::memory_order_release); // the last access: the engine may be freed now
+}
+
+namespace {
+
+// On this thread some outgoing data are being started: what is added meanwhile is started by that loop, so that calls
+// do not nest.
+constinit thread_local const outgoing_data *starting = nullptr;
+
+} // namespace
+
+void outgoing_data::start_waiting() noexcept {
+    if (starting == this) {
+        return;
+    }
+    const outgoing_data *const outer = starting;
+    starting = this;
+    while (transfer *const t = take()) {
+        int error = MPI_SUCCESS;
+        if (by_.send_data(*t, error)) {
+            end(*t, error);
+            count_.fetch_sub(1, std::memory_order_release);
+        }
+    }
+    starting = outer;
+}
+
+} // namespace thence::am

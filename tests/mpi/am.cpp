@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Active messages on the real MPI.
+#include <thence/am.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct told {
+    std::mutex mutex;
+    std::vector<std::string> texts;
+    static void note(const thence_am_failure *f, void *data) {
+        told &t = *static_cast<told *>(data);
+        const std::scoped_lock guard(t.mutex);
+        t.texts.emplace_back(f->what);
+    }
+};
+
+class active_messages : public ::testing::Test {
+protected:
+    void SetUp() override {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    }
+    void begin(thence_am_options options = {}) {
+        options.failed = &told::note;
+        options.failed_data = &failures;
+        ASSERT_EQ(thence_am_create(MPI_COMM_WORLD, &options, sizeof options, &am), MPI_SUCCESS);
+    }
+    void on(int number, thence_am_handler *handler, void *data, unsigned flags = 0) {
+        ASSERT_EQ(thence_am_register(am, number, handler, data, flags), MPI_SUCCESS);
+    }
+    void TearDown() override {
+        if (am != nullptr) {
+            EXPECT_EQ(thence_am_free(&am), MPI_SUCCESS);
+            EXPECT_EQ(am, nullptr);
+        }
+        EXPECT_EQ(failures.texts.size(), expected_failures);
+    }
+    int rank = 0;
+    int size = 1;
+    thence_am am = nullptr;
+    told failures;
+    std::size_t expected_failures = 0;
+};
+
+int add(const thence_am_message *m, void *data) {
+    long value = 0;
+    std::memcpy(&value, m->payload, sizeof value);
+    static_cast<std::atomic<long> *>(data)->fetch_add(value);
+    return MPI_SUCCESS;
+}
+
+TEST_F(active_messages, each_is_handled_once) {
+    begin();
+    std::atomic<long> sum{0};
+    std::atomic<long> short_sum{0};
+    on(3, &add, &sum);
+    on(4, &add, &short_sum, THENCE_AM_SHORT);
+    constexpr long count = 2000;
+    for (long i = 1; i <= count; ++i) {
+        for (int to = 0; to < size; ++to) {
+            ASSERT_EQ(thence_am_send(am, to, 3, &i, sizeof i), MPI_SUCCESS);
+            ASSERT_EQ(thence_am_send(am, to, 4, &i, sizeof i), MPI_SUCCESS);
+        }
+    }
+    ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+    EXPECT_EQ(sum, size * count * (count + 1) / 2);
+    EXPECT_EQ(short_sum, size * count * (count + 1) / 2);
+}
+
+struct relay {
+    std::atomic<long> handled{0};
+    int size = 1;
+    static int pass_on(const thence_am_message *m, void *data) {
+        relay &r = *static_cast<relay *>(data);
+        ++r.handled;
+        int left = 0;
+        std::memcpy(&left, m->payload, sizeof left);
+        EXPECT_EQ(m->bytes, sizeof left);
+        --left;
+        for (int i = 0; left >= 0 && i < 2; ++i) {
+            EXPECT_EQ(thence_am_send(m->am, (m->source + i + 1) % r.size, m->number, &left, sizeof left), MPI_SUCCESS);
+        }
+        return MPI_SUCCESS;
+    }
+};
+
+TEST_F(active_messages, quiescence_waits_for_what_handlers_send) {
+    for (const unsigned flags : {0U, THENCE_AM_SHORT}) {
+        begin();
+        relay r;
+        r.size = size;
+        on(0, &relay::pass_on, &r, flags);
+        constexpr int rounds = 5;
+        for (int round = 0; round < rounds; ++round) {
+            const int depth = 10;
+            if (rank == 0) {
+                ASSERT_EQ(thence_am_send(am, size - 1, 0, &depth, sizeof depth), MPI_SUCCESS);
+            }
+            ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+            long mine = r.handled;
+            long all = 0;
+            MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT_GE(all, (round + 1) * (2 * (1L << depth) - 1)); // others may have begun the next round
+        }
+        ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+    }
+}
+
+struct landing {
+    std::atomic<int> arrived{0};
+    std::vector<double> memory;
+    static int check(const thence_am_message *m, void *data) {
+        landing &l = *static_cast<landing *>(data);
+        int first = 0;
+        std::memcpy(&first, m->payload, sizeof first);
+        const auto *values = static_cast<const double *>(m->data);
+        const std::size_t count = m->data_bytes / sizeof(double);
+        EXPECT_GE(values, l.memory.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT_EQ(values[i], first + static_cast<double>(i));
+        }
+        ++l.arrived;
+        return MPI_SUCCESS;
+    }
+};
+
+TEST_F(active_messages, data_are_put_and_fetched) {
+    for (const unsigned flags : {0U, THENCE_AM_SHORT}) {
+        for (const unsigned mode : {0U, THENCE_AM_ONE_THREAD}) {
+            thence_am_options options{};
+            options.max_outgoing = 2;
+            options.flags = mode;
+            begin(options);
+            constexpr std::size_t block = 20000;
+            const auto ranks = static_cast<std::size_t>(size);
+            landing l;
+            l.memory.assign(block * ranks, -1.0);
+            on(7, &landing::check, &l, flags);
+            thence_am_memory mine{};
+            ASSERT_EQ(thence_am_memory_register(am, l.memory.data(), l.memory.size() * sizeof(double), &mine),
+                      MPI_SUCCESS);
+            std::vector<thence_am_memory> all(ranks);
+            MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+            std::vector<double> from(block);
+            for (std::size_t i = 0; i < block; ++i) {
+                from[i] = rank + static_cast<double>(i);
+            }
+            std::atomic<int> left{0};
+            const auto done = [](int error, void *data) {
+                EXPECT_EQ(error, MPI_SUCCESS);
+                ++*static_cast<std::atomic<int> *>(data);
+            };
+            for (const thence_am_memory &to : all) {
+                ASSERT_EQ(thence_am_put(am, from.data(), block * sizeof(double), &to,
+                                        static_cast<std::size_t>(rank) * block * sizeof(double), 7, &rank, sizeof rank,
+                                        done, &left),
+                          MPI_SUCCESS);
+            }
+            ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+            EXPECT_EQ(l.arrived, size);
+            EXPECT_EQ(left, size);
+            std::vector<double> back(block * ranks);
+            for (std::size_t i = 0; i < ranks; ++i) {
+                ASSERT_EQ(thence_am_get(am, back.data() + i * block, block * sizeof(double), &all[i],
+                                        static_cast<std::size_t>(rank) * block * sizeof(double), done, &left),
+                          MPI_SUCCESS);
+            }
+            ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+            EXPECT_EQ(left, 2 * size);
+            for (std::size_t i = 0; i < ranks; ++i) {
+                EXPECT_EQ(std::memcmp(back.data() + i * block, from.data(), block * sizeof(double)), 0);
+            }
+            EXPECT_EQ(thence_am_memory_forget(am, &mine), MPI_SUCCESS);
+            ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+        }
+    }
+}
+
+TEST_F(active_messages, other_threads_send_while_one_communicates) {
+    for (const unsigned mode : {0U, THENCE_AM_ONE_THREAD}) {
+        thence_am_options options{};
+        options.flags = mode;
+        options.max_queued = 4096; // they wait for room
+        begin(options);
+        std::atomic<long> sum{0};
+        on(1, &add, &sum);
+        constexpr int threads = 3;
+        constexpr long count = 1000;
+        std::vector<std::thread> all;
+        ASSERT_EQ(thence_am_hold(am), MPI_SUCCESS);
+        std::atomic<int> running{threads};
+        for (int t = 0; t < threads; ++t) {
+            all.emplace_back([&] {
+                const long one = 1;
+                for (long i = 0; i < count; ++i) {
+                    for (int to = 0; to < size; ++to) {
+                        EXPECT_EQ(thence_am_send(am, to, 1, &one, sizeof one), MPI_SUCCESS);
+                    }
+                }
+                if (--running == 0) {
+                    EXPECT_EQ(thence_am_release(am), MPI_SUCCESS);
+                }
+            });
+        }
+        ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+        for (std::thread &each : all) {
+            each.join();
+        }
+        EXPECT_EQ(sum, threads * count * size);
+        ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+    }
+}
+
+} // namespace
