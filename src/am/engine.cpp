@@ -36,12 +36,10 @@ message_engine::message_engine(const thence_am_options &in_force) noexcept
       outgoing_(network_, *this) {}
 
 int message_engine::begin(MPI_Comm comm) noexcept {
-    int size = 0;
-    MPI_Comm_size(comm, &size);
-    const bool has_memory = outbox_.begin(size, options_.window);
-    outgoing_.begin(options_.max_outgoing);
     const int code = network_.begin(comm, options_, pool_.whole());
-    return has_memory ? code : MPI_ERR_NO_MEM;
+    const bool has_memory = outbox_.begin(network_.size(), options_.window);
+    outgoing_.begin(options_.max_outgoing);
+    return network_.start(comm, code != MPI_SUCCESS || has_memory ? code : MPI_ERR_NO_MEM);
 }
 
 // Sending.
@@ -111,6 +109,9 @@ void message_engine::left(packet &p, int error) noexcept {
     leaving_note *note = p.notes;
     const int rank = p.rank;
     const std::uint64_t lost = error != MPI_SUCCESS ? ends_with(p) : 0;
+    if (error != MPI_SUCCESS && p.head().messages != 0) [[unlikely]] {
+        outbox_.lost(p.in, rank);
+    }
     pool_.give(p);
     if (error != MPI_SUCCESS) [[unlikely]] {
         fail(error, rank, THENCE_AM_NO_HANDLER, "messages are lost that MPI could not send");

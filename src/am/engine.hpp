@@ -44,7 +44,8 @@ public:
     void hold() noexcept;
     bool release() noexcept;
     int quiesce() noexcept;
-    bool quiesce_then(thence_am_done *done, void *data) noexcept; // false: one is under way
+    bool quiesce_then(thence_am_done *done, void *data) noexcept;      // false: one is under way
+    std::size_t packets_made() const noexcept { return pool_.made(); } // for tests
     void query(thence_am_info &info) const noexcept;
 
 private:

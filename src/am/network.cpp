@@ -363,8 +363,11 @@ int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t
             }
         }
     }
-    // All processes agree before the first receive is started: those of an engine that failed elsewhere would never
-    // end.
+    return code;
+}
+
+// The receives of an engine that has failed elsewhere would never end.
+int network::start(MPI_Comm comm, int code) noexcept {
     int failed = code != MPI_SUCCESS ? class_of(code) : 0;
     int failed_anywhere = 0;
     MPI_Allreduce(&failed, &failed_anywhere, 1, MPI_INT, MPI_MAX, comm);

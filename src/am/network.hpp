@@ -68,8 +68,11 @@ public:
     network &operator=(network &&) = delete;
     ~network();
 
-    // Collective. Returns an error code, in all processes or none. `whole`: bytes of a packet's content.
+    // Collective. Returns the error code of this process. `whole`: bytes of a packet's content.
     int begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t whole) noexcept;
+    // Collective, after it. Posts the receives if `code` is no error in any process. Returns an error code, in all
+    // processes or none.
+    int start(MPI_Comm comm, int code) noexcept;
     // Collective, when no message is under way but packets that only return credits, and this process sends none any
     // more. `packets_to`: how many packets this process has sent to each other. Waits for those that are under way, and
     // ends the receives.

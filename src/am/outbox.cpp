@@ -200,6 +200,15 @@ void outbox::returned(int from, const packet_header &head) noexcept {
     }
 }
 
+void outbox::lost(lane in, int rank) noexcept {
+    destination &d = all_[static_cast<std::size_t>(rank)];
+    d.lock.lock();
+    ++d.lines[index_of(in)].credits;
+    --d.packets;
+    d.lock.unlock();
+    touch(d);
+}
+
 const std::uint64_t *outbox::packets_to() noexcept {
     for (std::size_t i = 0; i < all_.size(); ++i) {
         const std::scoped_lock guard(all_[i].lock);

@@ -9,6 +9,7 @@
 #include <thence/am.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -133,9 +134,11 @@ public:
                 return &unused_.take_first();
             }
         }
+        made_.fetch_add(1, std::memory_order_relaxed);
         void *const memory = std::malloc(sizeof(packet) + whole_);
         return memory != nullptr ? new (memory) packet : nullptr;
     }
+    std::size_t made() const noexcept { return made_.load(std::memory_order_relaxed); }
     void give(packet &unused) noexcept {
         const std::scoped_lock guard(lock_);
         unused_.give(unused);
@@ -143,6 +146,7 @@ public:
 
 private:
     const std::size_t whole_;
+    std::atomic<std::size_t> made_{0};
     base::spin_lock lock_; // guards the list
     base::free_list<packet> unused_;
 };

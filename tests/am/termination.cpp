@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Quiescence is found when nothing is left, and not before: random graphs of messages, put and get against a count of what
+// must be handled.
+#include "fake_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using namespace thence::am;
+using fake::engines;
+
+// Each message says how many follow from it.
+struct graph {
+    engines *all = nullptr;
+    std::mt19937 random;
+    long begun = 0;
+    long handled = 0;
+    long tasks = 0; // of handlers, that will still send
+    std::vector<std::vector<char>> memory;
+    std::vector<thence_am_memory> names;
+
+    int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
+    void begin(int from, int depth) {
+        const int to = below(all->size());
+        ++begun;
+        const int kind = below(8);
+        if (kind == 0) { // a put that calls the handler
+            transfer *const t = make_transfer(sizeof depth);
+            std::memcpy(t->payload(), &depth, sizeof depth);
+            t->rank = to;
+            t->number = below(2);
+            t->data = memory[static_cast<std::size_t>(from)].data();
+            t->bytes = 1;
+            (*all)[from].put(*t, names[static_cast<std::size_t>(to)], 1);
+        } else if (kind == 1) {
+            transfer *const t = make_transfer(0);
+            t->rank = to;
+            t->data = memory[static_cast<std::size_t>(from)].data();
+            t->bytes = 1;
+            t->done = [](int, void *data) { ++static_cast<graph *>(data)->handled; };
+            t->done_data = this;
+            (*all)[from].get(*t, names[static_cast<std::size_t>(to)], 1);
+        } else {
+            all->send(from, to, below(2), {&depth, sizeof depth});
+        }
+    }
+    static int handle(const thence_am_message *m, void *data) {
+        graph &g = *static_cast<graph *>(data);
+        ++g.handled;
+        int depth = 0;
+        std::memcpy(&depth, m->payload, sizeof depth);
+        message_engine &here = *reinterpret_cast<message_engine *>(m->am);
+        const int rank = here.processes().rank();
+        for (int i = depth > 0 ? g.below(4) : 0; i > 0; --i) {
+            g.begin(rank, depth - 1);
+        }
+        if (depth > 0 && g.below(8) == 0) { // a task that sends later
+            here.hold();
+            ++g.tasks;
+            g.waiting.push_back({rank, depth - 1});
+        }
+        return MPI_SUCCESS;
+    }
+    struct task {
+        int rank;
+        int depth;
+    };
+    std::vector<task> waiting;
+    void run_a_task() {
+        if (!waiting.empty() && below(4) == 0) {
+            const task t = waiting.back();
+            waiting.pop_back();
+            begin(t.rank, t.depth);
+            EXPECT_TRUE((*all)[t.rank].release());
+        }
+    }
+};
+
+void check_graphs(int ranks, int graphs, int depth, unsigned seed) {
+    engines all(ranks, {}, seed);
+    graph g;
+    g.all = &all;
+    g.random.seed(seed);
+    g.memory.assign(static_cast<std::size_t>(ranks), std::vector<char>(2));
+    for (int i = 0; i < ranks; ++i) {
+        std::uint64_t key = 0;
+        ASSERT_TRUE(all[i].memory().add(g.memory[static_cast<std::size_t>(i)].data(), 2, key));
+        g.names.push_back({2, key, i, 0});
+    }
+    all.add(0, &graph::handle, &g);
+    all.add(1, &graph::handle, &g, THENCE_AM_SHORT);
+    for (int i = 0; i < graphs; ++i) {
+        all.network.sends_complete_at_once = i % 2 != 0;
+        for (int first = g.below(3); first >= 0; --first) {
+            g.begin(g.below(ranks), depth);
+        }
+        const std::vector<int> codes = all.quiesce([&] { g.run_a_task(); });
+        ASSERT_EQ(codes, std::vector<int>(static_cast<std::size_t>(ranks), MPI_SUCCESS));
+        ASSERT_EQ(g.handled, g.begun) << "graph " << i << " of seed " << seed;
+        ASSERT_TRUE(g.waiting.empty());
+    }
+    std::uint64_t sent = 0;
+    std::uint64_t handled = 0;
+    for (int i = 0; i < ranks; ++i) {
+        thence_am_info info{};
+        all[i].query(info);
+        sent += info.sent;
+        handled += info.handled;
+        EXPECT_EQ(info.outgoing, 0U);
+        EXPECT_EQ(info.queued, 0U);
+    }
+    EXPECT_EQ(sent, handled);
+    EXPECT_TRUE(all.failures.empty());
+}
+
+TEST(quiescence, is_found_when_nothing_is_left_small_graphs) {
+    check_graphs(2, 40000, 2, 1);
+}
+TEST(quiescence, is_found_when_nothing_is_left_three_processes) {
+    check_graphs(3, 40000, 3, 2);
+}
+TEST(quiescence, is_found_when_nothing_is_left_many_processes) {
+    check_graphs(7, 15000, 4, 3);
+}
+TEST(quiescence, is_found_when_nothing_is_left_large_graphs) {
+    check_graphs(4, 5000, 7, 4);
+}
+
+// Waves alone, as in termination.hpp: processes give their counts at any time.
+TEST(quiescence, one_wave_is_not_enough) {
+    termination t;
+    EXPECT_FALSE(
+        t.wave({5, 5})); // a message may have been handled before, and another sent after its process was asked
+    EXPECT_TRUE(t.wave({5, 5}));
+    t.restart();
+    EXPECT_FALSE(t.wave({5, 5}));
+    EXPECT_FALSE(t.wave({6, 5}));
+    EXPECT_FALSE(t.wave({6, 6}));
+    EXPECT_TRUE(t.wave({6, 6}));
+}
+
+TEST(quiescence, waits_for_what_is_held) {
+    engines all(2);
+    all[1].hold();
+    bool released = false;
+    int rounds = 0;
+    all.quiesce([&] {
+        if (++rounds == 200) {
+            released = true;
+            EXPECT_TRUE(all[1].release());
+        }
+    });
+    EXPECT_TRUE(released);
+    EXPECT_FALSE(all[1].release()); // nothing is held
+}
+
+TEST(quiescence, of_one_process_waits_for_the_others) {
+    engines all(2);
+    bool done = false;
+    const auto note = [](int, void *data) { *static_cast<bool *>(data) = true; };
+    ASSERT_TRUE(all[0].quiesce_then(note, &done));
+    EXPECT_FALSE(all[0].quiesce_then(note, &done)); // one at a time
+    for (int i = 0; i < 200; ++i) {
+        all.run_once();
+    }
+    EXPECT_FALSE(done);
+    bool other = false;
+    ASSERT_TRUE(all[1].quiesce_then(note, &other));
+    for (int i = 0; i < 1000 && !(done && other); ++i) {
+        all.run_once();
+    }
+    EXPECT_TRUE(done && other);
+}
+
+} // namespace
