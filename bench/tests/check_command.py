@@ -22,7 +22,7 @@ BENCHMARKS = [
     "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov",
     "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "threads_vs_processes",
     "stream_threads", "progress", "overlap", "overlap_cost", "oversubscribed", "idle_waiter",
-    "notified_put", "notified_put_remote", "busy_target", "notification_idle",
+    "notified_put", "notified_put_remote", "busy_target", "notification_idle", "am_rate", "am_latency", "am_busy",
 ]
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]

@@ -257,7 +257,8 @@ THENCE_AM_EXPORT int thence_am_release(thence_am am);
  *          `am`); `MPI_ERR_PENDING` (called in a callback, or another thread waits here already); `MPI_ERR_OTHER` (not
  *          on the communication thread).
  *  @note Threads: any that may call MPI. Between the call and its return only handlers, and work that is held, send
- *  from this process. */
+ *        from this process. What another process sends after its call has returned may be handled before this one
+ *        returns. */
 THENCE_AM_EXPORT int thence_am_quiesce(thence_am am);
 
 /** @brief As thence_am_quiesce(), but it returns at once. thence_am_progress() drives it.

@@ -42,7 +42,7 @@ public:
     void handled(lane in, int source) noexcept;
     // A packet has brought credits back.
     void returned(int from, const packet_header &head) noexcept;
-    // A packet that had messages was not sent: its credit is there again. What waits is sent by the next flush_touched().
+    // A packet that had messages was not sent: its credit is there again. The next flush_touched() sends what waits.
     void lost(lane in, int rank) noexcept;
     // Sends what waits, as far as there are credits.
     void flush_touched() noexcept;

@@ -2,6 +2,7 @@
 // A process that is done early goes to MPI_Finalize, without freeing its engine, and serves the others from there.
 #include <thence/am.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -36,6 +37,12 @@ int main(int argc, char **argv) {
     if (thence_am_create(MPI_COMM_WORLD, nullptr, 0, &am) != MPI_SUCCESS ||
         thence_am_register(am, 0, &pass_on, nullptr, 0) != MPI_SUCCESS) {
         return 1;
+    }
+    if (argc > 1 && std::strcmp(argv[1], "killed") == 0) {
+        if (rank == size - 1) {
+            std::raise(SIGKILL);
+        }
+        return thence_am_quiesce(am) == MPI_SUCCESS ? 0 : 1;
     }
     if (rank == size - 1) {
         for (int i = 0; i < 10; ++i) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Active messages in C++: handlers with state, senders, coroutines.
+#include <thence/am.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace ex = thence::ex;
+
+namespace {
+
+int rank_of_this() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+int ranks() {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+TEST(am_senders, handlers_have_state) {
+    thence::active_messages am(MPI_COMM_WORLD);
+    double sum = 0;
+    std::vector<int> last;
+    am.on(0, [&](const thence::am_message &m) { sum += m.value<double>(); });
+    am.on(1, [&](const thence::am_message &m) {
+        const auto *begin = reinterpret_cast<const int *>(m.payload().data());
+        last.assign(begin, begin + m.payload().size() / sizeof(int));
+    });
+    const std::vector<int> values{1, 2, 3};
+    for (int to = 0; to < ranks(); ++to) {
+        am.send(to, 0, 0.5);
+        am.send(to, 1, std::span(values));
+    }
+    am.quiesce();
+    EXPECT_EQ(sum, 0.5 * ranks());
+    EXPECT_EQ(last, values);
+}
+
+TEST(am_senders, a_handler_that_throws_is_told_to_its_owner_and_the_engine_goes_on) {
+    thence::active_messages am(MPI_COMM_WORLD);
+    int handled = 0;
+    am.on(0, [](const thence::am_message &) { throw std::logic_error("as it happens"); });
+    am.on(1, [&](const thence::am_message &) { ++handled; });
+    const int right = (rank_of_this() + 1) % ranks();
+    am.send(right, 0);
+    am.send(right, 1);
+    EXPECT_THROW(am.quiesce(), std::logic_error);
+    EXPECT_GE(handled, 1); // who has returned before may have sent again
+    am.send(right, 1);
+    EXPECT_NO_THROW(am.quiesce());
+    EXPECT_EQ(handled, 2);
+}
+
+ex::task<void> work(thence::active_messages &am, thence_am_memory block, std::vector<double> &from,
+                    std::vector<double> &to, bool &done) {
+    for (int i = 0; i < 2000; ++i) { // flow control by the sender; no deep stack
+        co_await am.async_send(block.rank, 0, i);
+    }
+    co_await ex::when_all(am.async_put(std::span(from), block, 0), am.async_send(block.rank, 0, 7));
+    done = true;
+    (void)to;
+}
+ex::task<void> fetch(thence::active_messages &am, thence_am_memory block, std::vector<double> &to, bool &done) {
+    co_await am.async_get(std::span(to), block, 0);
+    done = true;
+}
+ex::task<void> beyond(thence::active_messages &am, thence_am_memory block, std::vector<double> &to, bool &thrown) {
+    try {
+        co_await am.async_get(std::span(to), block, 8);
+    } catch (const thence::error &e) {
+        thrown = e.error_class() == MPI_ERR_ARG;
+    }
+}
+
+TEST(am_senders, coroutines_await_them) {
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
+    {
+        thence::active_messages am(MPI_COMM_WORLD);
+        long handled = 0;
+        am.on(0, [&](const thence::am_message &) { ++handled; });
+        std::vector<double> memory(50000, -1.0);
+        const thence_am_memory mine = am.share(std::span(memory));
+        std::vector<thence_am_memory> all(static_cast<std::size_t>(ranks()));
+        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+        const thence_am_memory right = all[static_cast<std::size_t>((rank_of_this() + 1) % ranks())];
+        std::vector<double> from(memory.size());
+        std::iota(from.begin(), from.end(), rank_of_this());
+        std::vector<double> to(memory.size());
+        bool put = false;
+        bool got = false;
+        bool thrown = false;
+        bool quiet = false;
+        ex::start_detached(work(am, right, from, to, put) | ex::upon_error([](auto) { ADD_FAILURE(); }));
+        am.progress_until([&] { return put; });
+        ex::start_detached(am.async_quiesce() | ex::then([&] { quiet = true; }) |
+                           ex::upon_error([](auto) { ADD_FAILURE(); }));
+        am.progress_until([&] { return quiet; });
+        EXPECT_EQ(handled, 2001);
+        ex::start_detached(fetch(am, right, to, got) | ex::upon_error([](auto) { ADD_FAILURE(); }));
+        ex::start_detached(beyond(am, right, to, thrown) | ex::upon_error([](auto) { ADD_FAILURE(); }));
+        am.progress_until([&] { return got; });
+        EXPECT_EQ(to, from);
+        EXPECT_TRUE(thrown);
+        am.quiesce();
+        am.unshare(mine);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+}
+
+TEST(am_senders, what_is_held_may_still_send) {
+    thence::active_messages am(MPI_COMM_WORLD);
+    long handled = 0;
+    std::vector<thence::am_hold> later;
+    am.on(1, [&](const thence::am_message &) { ++handled; });
+    am.on(0, [&](const thence::am_message &) { later.emplace_back(am); });
+    am.send(rank_of_this(), 0);
+    bool quiet = false;
+    ex::start_detached(am.async_quiesce() | ex::then([&] { quiet = true; }) |
+                       ex::upon_error([](auto) { ADD_FAILURE(); }));
+    am.progress_until([&] { return !later.empty(); });
+    for (int i = 0; i < 1000; ++i) {
+        am.progress();
+    }
+    EXPECT_FALSE(quiet);
+    am.send((rank_of_this() + 1) % ranks(), 1);
+    later.clear();
+    am.progress_until([&] { return quiet; });
+    EXPECT_EQ(handled, 1);
+}
+
+} // namespace
