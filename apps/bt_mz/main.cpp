@@ -8,6 +8,7 @@
 
 #include <string_view>
 #ifdef BT_MZ_HAVE_TBB
+#include <TAMPI.h>
 #include <thence/dataflow.h>
 #include <thence/task_runtime.h>
 #endif
@@ -98,6 +99,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
 
 int run_program(const Options &options) {
 #ifdef BT_MZ_HAVE_TBB
+    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
+    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
     thence_task_runtime_add(thence_flow_task_runtime());
 #endif
     return apps::run_with_mpi("bt_mz", *options.chosen, "mpi",

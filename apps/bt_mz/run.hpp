@@ -99,6 +99,8 @@ void solve_waitsome(Run &run);
 void solve_callbacks(Run &run);
 void solve_forkjoin(Run &run);
 void solve_omp_tasks(Run &run);
+void solve_tampi_blocking(Run &run);
+void solve_tampi_iwait(Run &run);
 void solve_dataflow(Run &run);
 // Throws apps::InputError if this rank has more zones than OpenMP's tasks can be made for.
 void check_omp_tasks(const Run &run);

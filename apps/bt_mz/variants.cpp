@@ -2,6 +2,9 @@
 // The list of variants. Variants whose runtime was not found at configuration are missing.
 #include "run.hpp"
 
+#ifdef BT_MZ_HAVE_TBB
+#include <TAMPI.h>
+#endif
 #include <array>
 
 namespace bt_mz {
@@ -25,6 +28,12 @@ const std::array table{
             solve_omp_tasks},
 #endif
 #ifdef BT_MZ_HAVE_TBB
+    Variant{{"tampi-blocking", "data-flow tasks; a task calls MPI_Waitall for the messages of a zone, which blocks it",
+             MPI_TASK_MULTIPLE, true, true, true},
+            solve_tampi_blocking},
+    Variant{{"tampi-iwait", "data-flow tasks; a task ends when the messages of TAMPI_Iwaitall are complete",
+             MPI_THREAD_MULTIPLE, true, true, true},
+            solve_tampi_iwait},
     Variant{{"dataflow", "data-flow tasks; messages delay the end of the task that starts them", MPI_THREAD_MULTIPLE,
              true, true},
             solve_dataflow},

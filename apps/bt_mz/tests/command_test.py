@@ -19,7 +19,8 @@ SHORT = ["S", "--steps", "6", "--progress", "never"]
 
 def variants():
     text = BT_MZ("--help").stdout
-    return [v for v in ("mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow") if f"\n  {v} " in text]
+    return [v for v in ("mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "tampi-blocking", "tampi-iwait",
+                          "dataflow") if f"\n  {v} " in text]
 
 
 class Command(CommandTest):
@@ -30,7 +31,7 @@ class Command(CommandTest):
 
     def test_wrong_usage_is_refused(self):
         self.refused(text="class is required")
-        self.refused("X", text="'X' is unknown; known are S, W, A, B, C")
+        self.refused("X", text="'X' is unknown; known are S, W, A, B, C, D, E")
         self.refused("SW", text="'SW' is unknown")
         self.refuses_what_every_application_refuses(*SHORT)
         self.refused("S", "--steps", "0", text="--steps")
