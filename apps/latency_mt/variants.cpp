@@ -16,19 +16,30 @@ const std::array table{
              false, false},
             solve_waitany},
 #ifdef LATENCY_MT_HAVE_FIBER
-    Variant{{"fibers", "a fiber of Boost.Fiber for each message, all on one thread; block() (thence/fiber.hpp)",
+    Variant{{"fibers", "a fiber of Boost.Fiber for each message, on --threads; block() (thence/fiber.hpp)",
              MPI_THREAD_SINGLE, false, true},
-            solve_fibers},
+            solve_fibers,
+            true},
+    Variant{
+        {"fibers-yield", "the same without Thence: a fiber calls MPI_Test and yields", MPI_THREAD_SINGLE, false, false},
+        solve_fibers_yield,
+        true},
 #endif
 #ifdef LATENCY_MT_HAVE_ARGOBOTS
-    Variant{{"argobots", "a user-level thread of Argobots for each message, all on one thread; thence_task_wait()",
+    Variant{{"argobots", "a user-level thread of Argobots for each message, on --threads; thence_task_wait()",
              MPI_THREAD_SINGLE, false, true},
-            solve_argobots},
+            solve_argobots,
+            true},
+    Variant{{"argobots-yield", "the same without Thence: a user-level thread calls MPI_Test and yields",
+             MPI_THREAD_SINGLE, false, false},
+            solve_argobots_yield,
+            true},
 #endif
 };
 
-Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds, const Computing &computing) {
-    Run run{comm, 1 - rank, {}, rounds};
+Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds, const Computing &computing,
+             int threads) {
+    Run run{comm, 1 - rank, {}, rounds, threads};
     for (int i = 0; i < in_flight; ++i)
         run.lanes.emplace_back(i, rank, bytes, computing.of(rank, i));
     return run;
@@ -62,11 +73,11 @@ std::span<const Variant> variants() {
 }
 
 Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds,
-                        const Computing &computing) {
-    Run checked = make_run(comm, rank, in_flight, bytes, {.warm_up = 0, .timed = 3, .whole = true}, computing);
+                        const Computing &computing, int threads) {
+    Run checked = make_run(comm, rank, in_flight, bytes, {.warm_up = 0, .timed = 3, .whole = true}, computing, threads);
     variant.solve(checked);
     Run timed = make_run(comm, rank, in_flight, bytes, {.warm_up = rounds / 10 + 1, .timed = rounds, .whole = false},
-                         computing);
+                         computing, threads);
     MPI_Barrier(comm);
     variant.solve(timed);
     const bool of_lanes = computing.imbalance && computing.imbalance->part == apps::Imbalance::lanes;

@@ -30,6 +30,8 @@ class Command(CommandTest):
         self.refused("--smallest", "0", text="--smallest")
         self.refused("--smallest", "8", "--largest", "4", text="8 is more than --largest 4")
         self.refused("--progress", "often", text="--progress")
+        self.refused("--threads", "2", text="the variant threads has no worker threads; leave it out, or use --variant fibers")
+        self.refused("--threads", "0", text="--threads")
         self.refused("--compute", "-1", text="--compute")
         self.refused("--compute", "long", text="--compute")
         self.refused("--imbalance", "5@zones:1", text="'zones' is unknown; known are rank, lanes")
@@ -41,6 +43,11 @@ class Command(CommandTest):
     def test_an_imbalance_of_a_rank_or_lane_that_there_is_not_is_refused_once(self):
         self.refused(*SMALL, "--compute", "1", "--imbalance", "5@rank:1,2", ranks=2, text="there is no rank 2, only 0 to 1")
         self.refused(*SMALL, "--compute", "1", "--imbalance", "5@lanes:2", ranks=2, text="there is no lane 2, only 0 to 1")
+
+    def test_more_worker_threads_than_messages_are_refused(self):
+        if "\n  fibers " not in self.program("--help").stdout:
+            self.skipTest("built without Boost.Fiber")
+        self.refused(*SMALL, "--variant", "fibers", "--threads", "3", text="3 are more than the 2 messages of --in-flight")
 
     def test_another_number_of_ranks_is_refused_once(self):
         self.refused(text="needs 2 ranks and has 1; start it with mpirun -n 2")
@@ -64,9 +71,9 @@ class Command(CommandTest):
 
     def test_lanes_compute_and_an_imbalance_makes_a_rank_or_a_lane_dearer(self):
         few = ["--in-flight", "2", "--rounds", "4", "--smallest", "8", "--largest", "8", "--compute", "500"]
-        programs = {"threads": self.program, "waitany": self.program, "argobots": self.argobots}
+        programs = {"threads": self.program, "waitany": self.program, "argobots": self.argobots, "argobots-yield": self.argobots}
         if "\n  fibers " in self.program("--help").stdout:
-            programs["fibers"] = self.program
+            programs.update({"fibers": self.program, "fibers-yield": self.program})
         for variant, program in programs.items():
             with self.subTest(variant=variant):
                 def run(*args):
@@ -102,6 +109,20 @@ class Command(CommandTest):
             self.assertNotIn("rank 0:", output)
             self.assertIn("contents WRONG", output)
             self.assertIn(text, self.read(file)["contents"])
+
+    def test_block_or_yield_measures_four_cases_and_draws_them(self):
+        picture = self.file("picture.png")
+        if "\n  fibers " not in self.program("--help").stdout:
+            self.skipTest("built without Boost.Fiber")
+        launch, ranks_option, *more = self.program.launcher
+        drawn = self.plot(os.path.join(APP, "block_or_yield.py"), self.program.path, "--rounds", "2", "--largest", "2", "--fibers", "2",
+                          "--launch", " ".join([launch, ranks_option, "2", *more]), "-o", picture)
+        if "install matplotlib" in drawn.stderr:
+            self.skipTest("no matplotlib")
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        for case in ("1       1  fibers ", "2       2  fibers-yield ", "1       2  fibers-yield ", "2       4  fibers "):
+            self.assertIn(case, drawn.stdout)
+        self.assertTrue(os.path.getsize(picture) > 0)
 
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, ([], []))
