@@ -92,8 +92,8 @@ COMBINATIONS = [tuple(flag for flag in (pool, completion, priority) if flag)
 
 
 def draw_modes(benchmark, path):
-    """Draws the chart of figures 3 and 4 of Biddiscombe et al. 2025: one panel per message size and way to issue
-    requests, one group of bars per handler method, one bar per combination of the other flags."""
+    """Draws the chart of figures 3, 4 and 7 to 9 of Biddiscombe et al. 2025: one panel per message size or algorithm and
+    way to issue requests, one group of bars per handler method, one bar per combination of the other flags."""
     modes = {}  # (size, inline request): {method: {flags: figure}}
     for figure in benchmark["figures"]:
         size, words = figure["name"].split(", ", 1)
@@ -125,13 +125,14 @@ def draw_modes(benchmark, path):
             panel.set_xticks(range(len(METHODS)), METHODS, fontsize=8)
             panel.set_xlim(-0.6, len(METHODS) - 0.4)
             panel.set_title(f"{size}, requests {'inline' if inline else 'issued by the polling pool'}", fontsize=9)
-            panel.set_ylabel("messages per second, MPI_Testsome = 1", fontsize=8)
+            panel.set_ylabel("messages per second, MPI_Testsome = 1" if "rings" in benchmark["about"] else
+                             "speed, blocking MPI calls = 1", fontsize=8)
     fig.legend([plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours],
                [" ".join(flags) or "none of them" for flags in COMBINATIONS], loc="lower center", ncol=5,
                fontsize=7, title="other flags", title_fontsize=7)
     fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\n" + (
         f"bars that are missing: {missing}; they were not measured" if missing else
-        "no bar is missing: every mode ends at these message sizes; bypass replaces inline-completion"),
+        "no bar is missing: every mode ends; bypass replaces inline-completion"),
         fontsize=9)
     fig.get_layout_engine().set(rect=(0, 0.1, 1, 0.9))
     fig.savefig(path, dpi=150)
@@ -161,6 +162,16 @@ def draw_lines(benchmark, panels, path):
     plt.close(fig)
 
 
+def draw_rings(benchmark, path):
+    """Draws message rate by the number of rings in flight, one line per mode."""
+    lines = {}
+    for figure in benchmark["figures"]:
+        rings, mode = figure["name"].split(" rings, ", 1)
+        lines.setdefault(mode, {})[int(rings)] = figure["ours"]
+        lines.setdefault("MPI_Testsome", {})[int(rings)] = figure["baseline"]
+    draw_lines(benchmark, [("64 B", "rings in flight on each rank", "messages per second", lines)], path)
+
+
 def draw_stream_threads(benchmark, path):
     """Draws the chart of figure 4 of Zhou et al.: message rate by the number of threads, one line per way."""
     panels = {}  # where: {way: {threads: rate}}
@@ -185,7 +196,8 @@ def draw_threads_vs_processes(benchmark, path):
     draw_lines(benchmark, [(kind, "bytes of a message", units[kind], lines) for kind, lines in panels.items()], path)
 
 
-CHARTS = {"ring_modes": draw_modes, "stream_threads": draw_stream_threads,
+CHARTS = {"ring_modes": draw_modes, "completion_modes": draw_modes, "ring_in_flight": draw_rings,
+          "stream_threads": draw_stream_threads,
           "threads_vs_processes": draw_threads_vs_processes}
 
 

@@ -6,12 +6,12 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::every_mode()).run(work.quick() ? 1 : 3);
+    ring::comparison(work, measure::every_mode()).run(work.quick() ? 1 : 3);
 }
 
 void judge(measure::session &session) {
     for (const auto &[bytes, iterations] : {std::pair(64, 1000), std::pair(131072, 64)}) {
-        const ring::findings all = ring::run_jobs(session, ring::every_mode(), bytes, iterations, 1);
+        const ring::findings all = ring::run_jobs(session, measure::every_mode(), bytes, iterations, 1);
         for (const ring::found &each : all.modes)
             session.add({.name = std::to_string(bytes) + " B, " + each.mode,
                          .found = each.ratio,

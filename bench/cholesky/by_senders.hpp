@@ -24,19 +24,20 @@ class by_senders {
 
     auto send(int i, int k, int to) {
         return ex::just(a_.tile(i, k), static_cast<int>(a_.tile_size()), MPI_DOUBLE, to, tag(i, k), grid_.all()) |
-               pools_.transform_mpi(MPI_Isend) | ex::then([](auto &&...) noexcept {}) | ex::upon_error(terminate);
+               pools_.transform_mpi(MPI_Isend, mode_) | ex::then([](auto &&...) noexcept {}) |
+               ex::upon_error(terminate);
     }
     auto receive(int i, int k) {
         return ex::just(received_[matrix::index(i, k)].data(), static_cast<int>(a_.tile_size()), MPI_DOUBLE,
                         grid_.owner(i, k), tag(i, k), grid_.all()) |
-               pools_.transform_mpi(MPI_Irecv) |
+               pools_.transform_mpi(MPI_Irecv, mode_) |
                ex::then([ready = &final(i, k)](auto &&...) noexcept { ready->set(); }) | ex::upon_error(terminate);
     }
 
 public:
     // At most one run() at a time in a communicator: tags identify tiles, not runs.
-    by_senders(matrix &a, thence::pools &pools)
-        : a_(a), grid_(a.over()), pools_(pools), final_(matrix::index(a.tiles(), 0)),
+    by_senders(matrix &a, thence::pools &pools, thence::completion_mode how = {})
+        : a_(a), grid_(a.over()), pools_(pools), mode_(how), final_(matrix::index(a.tiles(), 0)),
           received_(matrix::index(a.tiles(), 0)) {
         for (int k = 0; k < a_.tiles(); ++k)
             for (int i = k; i < a_.tiles(); ++i)
@@ -104,6 +105,7 @@ private:
     matrix &a_;
     const grid &grid_;
     thence::pools &pools_;
+    thence::completion_mode mode_;
     std::vector<one_shot_event> final_; // for each tile of L that this rank computes or uses: set when it is final
     std::vector<std::vector<double>> received_;
 };

@@ -13,7 +13,8 @@ namespace ring {
 class by_order {
 public:
     explicit by_order(traffic &of)
-        : traffic_(of), receives_(of.steps().size()), oldest_(in_flight), pending_(in_flight) {}
+        : traffic_(of), receives_(of.steps().size()), oldest_(static_cast<std::size_t>(of.in_flight())),
+          pending_(oldest_.size()) {}
 
     void run(int iterations) { traffic_.run(iterations, *this); }
     void receive(step &mine) {

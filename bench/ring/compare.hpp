@@ -7,11 +7,11 @@
 #include "by_senders.hpp"
 #include "by_testsome.hpp"
 #include "measure/benchmark.hpp"
+#include "measure/every_mode.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,24 +53,13 @@ inline std::vector<std::string> usual_modes() {
             "mpix,inline-request,inline-completion"};
 }
 
-inline std::vector<std::string> every_mode() {
-    std::vector<std::string> modes;
-    for (const std::string_view method : thence::detail::completion_method_names)
-        for (const char *pool : {"", ",mpi-pool"})
-            for (const char *request : {"", ",inline-request"})
-                for (const char *completion : {"", ",inline-completion", ",bypass"})
-                    for (const char *priority : {"", ",high-priority"})
-                        modes.push_back(std::string(method) + pool + request + completion + priority);
-    return modes;
-}
-
 // Runs on every rank. Rank 0 reports the results.
 class comparison {
 public:
     comparison(measure::work &work, const std::vector<std::string> &modes)
-        : work_(work), modes_(modes), rings_(static_cast<int>(work.parameter("bytes"))),
-          iterations_(static_cast<int>(work.parameter("iterations"))), threads_(threads_per_rank()),
-          pools_(std::make_unique<thence::pools>(thence::pools_options{.workers = threads_ - 1})) {}
+        : work_(work), modes_(modes),
+          rings_(static_cast<int>(work.parameter("bytes")), static_cast<int>(work.parameter("rings"))),
+          iterations_(static_cast<int>(work.parameter("iterations"))), threads_(threads_per_rank()), pools_(threads_) {}
 
     void run(int repeats) {
         const std::size_t variants = modes_.size() + baselines.size();
@@ -111,14 +100,6 @@ private:
     static int threads_per_rank() {
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
     }
-    // suspend-resume always needs a worker.
-    thence::pools &pools_for(const thence::completion_mode &how) {
-        if (how.method != thence::completion_method::suspend_resume || threads_ > 1)
-            return *pools_;
-        if (!with_worker_)
-            with_worker_ = std::make_unique<thence::pools>(thence::pools_options{.workers = 1});
-        return *with_worker_;
-    }
     double rate_of(std::size_t variant) {
         if (variant >= modes_.size())
             return timed(by_testsome(rings_, baselines[variant - modes_.size()] == eager));
@@ -128,7 +109,7 @@ private:
         if (mode == in_completion)
             return timed(by_senders(rings_, without_pools<thence::in_completion_t>()));
         const thence::completion_mode how = thence::parse_completion_mode(mode);
-        return timed(by_senders(rings_, in_pools{&pools_for(how), how}));
+        return timed(by_senders(rings_, in_pools{&pools_.for_mode(how), how}));
     }
     // Messages per second in the variant's own steady state. It runs a few rings first, since the order in which the
     // previous variant freed its MPI requests changes the time of the first rings by a tenth.
@@ -146,8 +127,7 @@ private:
     traffic rings_;
     int iterations_;
     int threads_;
-    std::unique_ptr<thence::pools> pools_;
-    std::unique_ptr<thence::pools> with_worker_;
+    measure::pools_of_modes pools_;
 };
 
 // The results of several jobs that ran one after the other. Where the system places a job's processes and their memory
@@ -158,12 +138,13 @@ struct findings {
     bool eager_is_better = false; // the baseline polls before each ring
 };
 inline findings run_jobs(measure::session &session, const std::vector<std::string> &modes, int bytes, int iterations,
-                         int jobs) {
+                         int jobs, int in_flight = usual_in_flight) {
     std::vector<measure::numbers> results;
     results.reserve(static_cast<std::size_t>(jobs));
     for (int i = 0; i < jobs; ++i)
         results.push_back(session.together(
-            ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}}));
+            ranks(),
+            {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}, {"rings", in_flight}}}));
     const auto each_of = [&](const std::string &name) {
         std::vector<double> values;
         values.reserve(results.size());

@@ -3,8 +3,8 @@
 // passes to its right neighbour until it has gone round five times. This file has what one rank does for all rings. The
 // benchmark compares ways to wait for the requests and to call received() and sent().
 //
-// A rank has `in_flight` rings of its own at a time, one per slot, and takes part in those of all others. When it
-// starts a ring it posts the receives of all five rounds, so 32 * 5 receives are pending for each rank of the program.
+// A rank has some rings of its own in flight at a time, one per slot, and takes part in those of all others. When it starts
+// a ring it posts the receives of all five rounds: with 32 rings, 32 * 5 receives are pending for each rank of the program.
 // A step is one receive from the left and the send of the same message to the right. A message that has gone round five
 // times is not sent again, and the first send of a ring has no receive. Threads may post the receives of a ring in any
 // order, so it is not known which step gets which message. The message itself contains the number of times it was sent.
@@ -17,7 +17,7 @@
 
 namespace ring {
 
-constexpr int in_flight = 32;
+constexpr int usual_in_flight = 32;
 constexpr int rounds = 5;
 
 // A step has at most one operation in flight.
@@ -29,20 +29,22 @@ struct step {
 
 class traffic {
 public:
-    explicit traffic(int bytes) : count_(bytes / static_cast<int>(sizeof(int))) {
+    explicit traffic(int bytes, int in_flight = usual_in_flight)
+        : in_flight_(in_flight), count_(bytes / static_cast<int>(sizeof(int))) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-        steps_.resize(static_cast<std::size_t>(ranks_) * in_flight * (rounds + 1));
-        busy_ = std::vector<std::atomic<int>>(in_flight);
+        steps_.resize(static_cast<std::size_t>(ranks_ * in_flight_ * (rounds + 1)));
+        busy_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(in_flight_));
         for (int origin = 0; origin < ranks_; ++origin)
-            for (int slot = 0; slot < in_flight; ++slot)
+            for (int slot = 0; slot < in_flight_; ++slot)
                 for (int round = 0; round <= rounds; ++round) {
                     step &made = at(origin, slot, round);
                     made.slot = slot;
-                    made.tag = origin * in_flight + slot;
+                    made.tag = origin * in_flight_ + slot;
                     made.message.assign(static_cast<std::size_t>(count_), -1);
                 }
     }
+    int in_flight() const { return in_flight_; }
     int count() const { return count_; }
     int left() const { return (rank_ + ranks_ - 1) % ranks_; }
     int right() const { return (rank_ + 1) % ranks_; }
@@ -55,10 +57,10 @@ public:
     // `starter.wait_until_free(slot)` must return once the slot is free.
     template <class Starter> void run(int iterations, Starter &&starter) {
         for (int i = 0; i < iterations; ++i) {
-            starter.wait_until_free(i % in_flight);
-            start(i % in_flight, starter);
+            starter.wait_until_free(i % in_flight_);
+            start(i % in_flight_, starter);
         }
-        for (int slot = 0; slot < in_flight; ++slot)
+        for (int slot = 0; slot < in_flight_; ++slot)
             starter.wait_until_free(slot);
     }
     // Starts the next ring in a free slot, and posts the receives of the other ranks' rings in that slot.
@@ -92,12 +94,12 @@ public:
 
 private:
     step &at(int origin, int slot, int round) {
-        return steps_[(static_cast<std::size_t>(origin) * in_flight + static_cast<std::size_t>(slot)) * (rounds + 1) +
-                      static_cast<std::size_t>(round)];
+        return steps_[static_cast<std::size_t>((origin * in_flight_ + slot) * (rounds + 1) + round)];
     }
     // Must be the last access to the step: the waiting thread may start it again at once.
     void end(step &mine) { busy_[static_cast<std::size_t>(mine.slot)].fetch_sub(1, std::memory_order_acq_rel); }
 
+    int in_flight_;
     int count_;
     int rank_ = 0;
     int ranks_ = 1;

@@ -24,10 +24,11 @@ BENCHMARKS = [
     "stream_threads", "progress", "overlap", "overlap_cost", "oversubscribed", "idle_waiter",
     "notified_put", "notified_put_remote", "busy_target", "notification_idle", "am_rate", "am_latency", "am_busy",
 ]
-WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
+WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes",
+               "ring_in_flight", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
-WITH_OPENBLAS = ["cholesky"]
+WITH_OPENBLAS = ["cholesky", "completion_modes"]
 WITH_FORTRAN = ["fortran_attach"]
 WITH_APPLICATIONS = ["wavefront"]
 WITH_TASKS_OF_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
