@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: fortran_host LIBRARY TEXT: loads the library (fortran_library.c) before the first call of Thence. TEXT is how
- * `fortran` of thence_query() begins then. If it is that calls come to libthence, they must; else they must not. */
+ * `fortran` of thence_query() begins then. If it is that calls come to libthence, they must, and the library stays loaded; else they must not, and it can be
+ * unloaded, as any other. */
 #define _GNU_SOURCE /* dladdr */
 #include <thence/thence.h>
 
@@ -21,7 +22,7 @@ static int callback(int error, MPI_Status *statuses, void *data) {
 
 static int is_in(void *function, const char *file) {
     Dl_info found;
-    return dladdr(function, &found) != 0 && strstr(found.dli_fname, file) != NULL;
+    return function != NULL && dladdr(function, &found) != 0 && strstr(found.dli_fname, file) != NULL;
 }
 
 int main(int argc, char **argv) {
@@ -62,6 +63,9 @@ int main(int argc, char **argv) {
         EXPECT(calls == 1 && in == 42 && flag == 0);
         MPI_Request_free(&cr);
     }
+    dlclose(library);
+    library = dlopen(argv[1], RTLD_LAZY | RTLD_NOLOAD);
+    EXPECT((library != NULL) == come);
     MPI_Finalize();
     return faults != 0;
 }

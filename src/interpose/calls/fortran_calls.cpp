@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace thence::pmpi {
 
@@ -20,25 +23,10 @@ constexpr std::array<const char *, 4> spellings_of_init{"mpi_init_", "mpi_init__
 constexpr std::array<const char *, 5> only_of_mpi{"mpi_dup_fn_", "mpi_dup_fn__", "mpi_dup_fn", "MPI_DUP_FN",
                                                   "ompi_init_f"};
 
-// An object that is loaded and stays so.
-class pinned {
-public:
-    explicit pinned(const loaded_object &object) noexcept
-        : handle_(dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD)), base_(object.base) {}
-    // The function of this name in this object itself, or null.
-    void *defined(const char *name) const noexcept {
-        void *const found = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
-        const bool here = found != nullptr && reinterpret_cast<ElfW(Addr)>(object_of(found).dli_fbase) == base_;
-        return here ? found : nullptr;
-    }
-    template <std::size_t n> bool defines_one_of(const std::array<const char *, n> &names) const noexcept {
-        return std::any_of(names.begin(), names.end(), [&](const char *each) { return defined(each) != nullptr; });
-    }
-
-private:
-    void *handle_; // never closed, so that the object is never unloaded
-    ElfW(Addr) base_;
-};
+template <std::size_t n>
+bool defines_one_of(const pinned_object &object, const std::array<const char *, n> &names) noexcept {
+    return std::any_of(names.begin(), names.end(), [&](const char *each) { return object.defined(each) != nullptr; });
+}
 
 // What stands for PMPI_X in the slots: PMPI_X of libthence if it has one, else MPI_X as the program finds it. So tools
 // and libthence-tampi, which define MPI_X before libthence and go on to it, see the call, as they do where MPI's
@@ -52,6 +40,7 @@ public:
         handle_ = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
         handle_ = handle_ != nullptr ? handle_ : dlopen(nullptr, RTLD_LAZY);
     }
+    bool interposes(const char *mpi_name) const noexcept { return here(mpi_name) != nullptr; }
     void *instead_of(const char *pmpi_name) const noexcept {
         void *const same = here(pmpi_name);
         void *const ours = same != nullptr ? same : here(pmpi_name + 1);
@@ -75,34 +64,53 @@ private:
 std::mutex mutex; // guards what follows
 unsigned long long objects_seen = 0;
 bool come_to_us = false;
-std::string *why_not = nullptr; // never destroyed: fortran_calls() may be called at any time
+const std::string *why_not = nullptr; // null: no library is refused
 
-void refuse(const loaded_object &object, const char *why) {
-    delete why_not;
-    why_not = new std::string(std::string("not interposed: ") + file_name(object.path) + " " + why);
+// Their addresses are given to the program, so none is ever destroyed.
+const std::string &kept_text(std::string text) {
+    static auto &all = *new std::set<std::string>;
+    return *all.insert(std::move(text)).first;
 }
 
-void redirect(const loaded_object &object) {
-    const pinned library(object);
-    if (!library.defines_one_of(spellings_of_init) || !library.defines_one_of(only_of_mpi)) {
-        return;
-    }
-    if (library.defined("MPI_Init") != nullptr) {
-        return refuse(object, "has the functions of C, too, whose own calls cannot be told from those of Fortran");
-    }
-    if (!knows_slots()) {
-        return refuse(object, "calls PMPI_ functions through slots that are not known for this processor");
-    }
+void refuse(const std::string &path, const char *why) {
+    why_not = &kept_text("not interposed: " + std::string(file_name(path.c_str())) + " " + why);
+}
+
+// Makes the slots of PMPI_X lead to ours. True if any call of the object comes to us then: by such a slot, or since it
+// calls MPI_X as a program in C does.
+bool redirect_slots(const loaded_object &object) {
     static const own_functions own;
-    const writable_slots writing(object);
-    if (!writing.writable()) {
-        return refuse(object, "has slots that the system does not make writable");
-    }
+    bool any = false;
     for (const function_slot &each : slots_of(object, "PMPI_")) {
         if (void *const ours = own.instead_of(each.name); ours != nullptr) {
             __atomic_store_n(each.address, ours, __ATOMIC_RELAXED);
+            any = true;
         }
     }
+    const std::vector<function_slot> direct = slots_of(object, "MPI_");
+    return any || std::any_of(direct.begin(), direct.end(), [](auto &each) { return own.interposes(each.name); });
+}
+
+void redirect(const std::string &path) {
+    pinned_object library(path.c_str());
+    if (!defines_one_of(library, spellings_of_init) || !defines_one_of(library, only_of_mpi)) {
+        return;
+    }
+    if (library.defined("MPI_Init") != nullptr) {
+        return refuse(path, "has the functions of C, too, whose own calls cannot be told from those of Fortran");
+    }
+    if (!knows_slots()) {
+        return refuse(path, "calls PMPI_ functions through slots that are not known for this processor");
+    }
+    const loaded_object object = library.object();
+    const writable_slots writing(object);
+    if (!writing.writable()) {
+        return refuse(path, "has slots that the system does not make writable");
+    }
+    if (!redirect_slots(object)) {
+        return refuse(path, "calls no function of MPI that libthence interposes");
+    }
+    library.keep(); // loaded once more, it would have new slots
     come_to_us = true;
 }
 
@@ -115,7 +123,9 @@ bool redirect_fortran_calls() noexcept {
     const unsigned long long loaded = objects_loaded();
     if (loaded != objects_seen) {
         objects_seen = loaded;
-        for (const loaded_object &each : loaded_objects()) {
+        come_to_us = false;
+        why_not = nullptr;
+        for (const std::string &each : paths_of_loaded_objects()) {
             redirect(each);
         }
     }

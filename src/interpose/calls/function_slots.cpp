@@ -116,18 +116,47 @@ unsigned long long objects_loaded() noexcept {
     return count;
 }
 
-std::vector<loaded_object> loaded_objects() {
-    std::vector<loaded_object> all;
+std::vector<std::string> paths_of_loaded_objects() {
+    std::vector<std::string> all;
     dl_iterate_phdr(
         [](dl_phdr_info *each, std::size_t, void *result) {
             if (each->dlpi_name != nullptr && each->dlpi_name[0] != '\0') { // the program itself has no name
-                static_cast<std::vector<loaded_object> *>(result)->push_back(
-                    {each->dlpi_name, each->dlpi_addr, each->dlpi_phdr, each->dlpi_phnum});
+                static_cast<std::vector<std::string> *>(result)->emplace_back(each->dlpi_name);
             }
             return 0;
         },
         &all);
     return all;
+}
+
+void *pinned_object::defined(const char *name) const noexcept {
+    void *const found = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
+    const link_map *own = nullptr;
+    if (found == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &own) != 0) {
+        return nullptr;
+    }
+    return reinterpret_cast<ElfW(Addr)>(object_of(found).dli_fbase) == own->l_addr ? found : nullptr;
+}
+
+loaded_object pinned_object::object() const noexcept {
+    loaded_object found{};
+    const link_map *own = nullptr;
+    if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &own) != 0) {
+        return found;
+    }
+    found.base = own->l_addr;
+    dl_iterate_phdr(
+        [](dl_phdr_info *each, std::size_t, void *result) {
+            auto &wanted = *static_cast<loaded_object *>(result);
+            if (each->dlpi_addr != wanted.base) {
+                return 0;
+            }
+            wanted.headers = each->dlpi_phdr;
+            wanted.header_count = each->dlpi_phnum;
+            return 1;
+        },
+        &found);
+    return found;
 }
 
 std::vector<function_slot> slots_of(const loaded_object &object, const char *prefix) {

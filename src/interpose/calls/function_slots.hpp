@@ -3,6 +3,7 @@
 // calls functions of other objects.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <dlfcn.h>
@@ -11,7 +12,6 @@
 namespace thence::pmpi {
 
 struct loaded_object {
-    const char *path;
     ElfW(Addr) base;
     const ElfW(Phdr) * headers;
     int header_count;
@@ -22,11 +22,33 @@ Dl_info object_of(const void *address) noexcept;
 // A path without its folders.
 const char *file_name(const char *path) noexcept;
 
-// The number of objects that were ever loaded. It changes when loaded_objects() does.
+// The number of objects that were ever loaded.
 unsigned long long objects_loaded() noexcept;
 
-// Without the program itself.
-std::vector<loaded_object> loaded_objects();
+// The paths of the objects that are loaded, but of the program itself. They are copies, since other threads may unload
+// an object at any time.
+std::vector<std::string> paths_of_loaded_objects();
+
+// An object that is not unloaded while this one exists. It reads nothing of an object before that is so.
+class pinned_object {
+public:
+    explicit pinned_object(const char *path) noexcept : handle_(dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) {}
+    ~pinned_object() {
+        if (handle_ != nullptr) {
+            dlclose(handle_);
+        }
+    }
+    pinned_object &operator=(pinned_object &&) = delete;
+    // It stays loaded until the process ends.
+    void keep() noexcept { handle_ = nullptr; }
+    // The function of this name in this object itself, or null.
+    void *defined(const char *name) const noexcept;
+    // Its headers are null if the object is not loaded any more.
+    loaded_object object() const noexcept;
+
+private:
+    void *handle_; // null: it was unloaded before
+};
 
 // `name`: the function that the object calls through the slot. `address`: where its address is.
 struct function_slot {
