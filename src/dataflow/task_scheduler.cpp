@@ -49,7 +49,11 @@ bool task_scheduler::search(runner &) noexcept {
 }
 
 bool task_scheduler::leaves(const runner &) noexcept {
-    this_thread_stops();
+    if (this_thread().at_end != nullptr) [[unlikely]] { // a function of another library, which may call this one
+        call_if_needed_and_unlock();
+        this_thread_stops();
+        lock_.lock();
+    }
     return false;
 }
 
@@ -58,7 +62,8 @@ bool task_scheduler::needs_worker() const noexcept {
 }
 
 bool task_scheduler::send() noexcept {
-    return arena_.call([](void *self) noexcept { static_cast<task_scheduler *>(self)->run_as_worker(); }, this);
+    arena_.call([](void *self) noexcept { static_cast<task_scheduler *>(self)->run_as_worker(); }, this);
+    return true;
 }
 
 bool task_scheduler::must_leave() const noexcept {

@@ -101,7 +101,7 @@ private:
     void run(runner &self, task &first) noexcept;
     bool ran(runner &self) noexcept;
     bool search(runner &) noexcept;
-    static bool leaves(const runner &) noexcept;
+    bool leaves(const runner &) noexcept;
     bool needs_worker() const noexcept;
     bool send() noexcept;
 

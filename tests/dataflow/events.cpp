@@ -378,4 +378,20 @@ TEST(reports, tasks_that_wait_are_listed_with_label_and_place) {
     EXPECT_TRUE(thence::waiting_tasks().empty());
 }
 
+// What a worker calls when it leaves, which holds no lock: it may make tasks ready.
+held released_by_a_worker_that_leaves;
+
+TEST(events, are_lowered_by_a_worker_that_stops) {
+    int x = 0;
+    bool ran = false;
+    thence::flow flow({.workers = 1});
+    flow.submit({thence::out(&x)}, [] {
+        released_by_a_worker_that_leaves.hold();
+        thence::libthence_tasks::when_thread_stops([]() noexcept { released_by_a_worker_that_leaves.try_release(); });
+    });
+    flow.submit({thence::in(&x)}, [&] { ran = true; });
+    flow.taskwait();
+    EXPECT_TRUE(ran);
+}
+
 } // namespace

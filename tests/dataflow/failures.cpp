@@ -2,6 +2,10 @@
 // Exceptions in bodies, and events that are lowered with an error.
 #include "support.hpp"
 
+#include "tbb/workers/repeat_without_memory.hpp"
+
+#include <new>
+
 namespace {
 
 using test::held;
@@ -174,6 +178,16 @@ TEST(failures, the_destructor_waits_and_drops_exceptions) {
         });
     }
     EXPECT_EQ(ran, 1);
+}
+
+TEST(failures, a_worker_is_called_as_soon_as_there_is_memory) {
+    int calls = 0;
+    thence::workers::repeat_without_memory([&] { // as arena::call() does
+        if (++calls < 4) {
+            throw std::bad_alloc();
+        }
+    });
+    EXPECT_EQ(calls, 4);
 }
 
 } // namespace

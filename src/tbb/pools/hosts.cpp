@@ -47,8 +47,10 @@ void pool_host::began() noexcept {
 }
 
 bool arena_host::call() {
-    return has_workers_ &&
-           arena_.call([](void *queue) noexcept { static_cast<work_queue *>(queue)->run_as_worker(); }, queue_);
+    if (has_workers_) {
+        arena_.call([](void *queue) noexcept { static_cast<work_queue *>(queue)->run_as_worker(); }, queue_);
+    }
+    return has_workers_;
 }
 
 void arena_host::yield() noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tbb/workers/arena_implementation.hpp"
+#include "tbb/workers/repeat_without_memory.hpp"
 #include "tbb/workers/sanitizer.hpp"
 
 #include <oneapi/tbb/task.h>
@@ -47,18 +48,15 @@ arena::arena(int workers)
 arena::arena(std::unique_ptr<implementation> made) noexcept : implementation_(std::move(made)) {}
 arena::~arena() = default;
 
-bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
-    try {
-        context::hand_over(data);
+void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
+    context::hand_over(data);
+    repeat_without_memory([&] {
         implementation_->arena.enqueue([work, data] {
             context::enter(data);
             work(data);
             context::leave();
         });
-        return true;
-    } catch (...) {
-        return false;
-    }
+    });
 }
 
 void arena::visit(void (*work)(void *), void *data) {

@@ -19,9 +19,11 @@
 //   run(runner, task)  runs it
 //   ran(runner)        follows run(). False: the runner leaves
 //   search(runner)     what a runner without a task does: a pause, a poll. False: the runner leaves
-//   leaves(runner)     the runner has left. True: a worker must come, also if no task is ready
+//   leaves(runner)     the runner searches no more. True: a worker must come, also if no task is ready. It may release the
+//                      lock meanwhile, by call_if_needed_and_unlock()
 //   needs_worker()     whether a task is ready that no searching runner takes
-//   send()             has a thread call run_as_worker(). False: there is none now
+//   send()             has a thread call run_as_worker(). False: there is none now. Then the next push or runner calls
+//                      again, and the owner of the queue must if there may be neither
 #pragma once
 
 #include <thence/detail/atomic.hpp>
@@ -107,8 +109,8 @@ protected:
             }
         }
         change_searching(self, -1);
-        --inside_;
         const bool wanted = queue().leaves(self);
+        --inside_;
         call_and_unlock_if(wanted || queue().needs_worker());
     }
 

@@ -331,9 +331,8 @@ arena::~arena() {
     schedules::schedule.arena_is_closed = true;
 }
 
-bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
+void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     schedules::schedule.calls.push_back({work, data});
-    return true;
 }
 
 void arena::visit(void (*work)(void *), void *data) {

@@ -78,7 +78,7 @@ void wait_for_accesses(detail::flow_state &flow, const access *accesses, std::si
 
 detail::dataflow_task *running_task() noexcept;
 /** Of the thread that runs a task: `at_end` is called once, on this thread, when it next waits, or has no more tasks to
- *  run. It must not call this library. */
+ *  run. No lock is held meanwhile. It must not wait. */
 void when_thread_stops(void (*at_end)() noexcept) noexcept;
 bool raise(detail::dataflow_task *task, std::uint64_t count) noexcept;
 bool lower(detail::dataflow_task *task, std::uint64_t count, int error) noexcept;
