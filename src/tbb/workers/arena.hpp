@@ -51,7 +51,8 @@ public:
     arena &operator=(arena &&) = delete;
     implementation &inside() noexcept { return *implementation_; }
 
-    // Has a worker call `work(data)`. While there is no memory for that, this thread waits: nobody else would call again.
+    // Has a worker call `work(data)`. While there is no memory for that, this thread waits: nobody else would call
+    // again.
     void call(void (*work)(void *) noexcept, void *data) noexcept;
     // Calls `work(data)` on this thread inside the arena. If the arena has no slot for this thread, a worker calls it,
     // and this thread sleeps meanwhile.

@@ -19,8 +19,8 @@
 //   run(runner, task)  runs it
 //   ran(runner)        follows run(). False: the runner leaves
 //   search(runner)     what a runner without a task does: a pause, a poll. False: the runner leaves
-//   leaves(runner)     the runner searches no more. True: a worker must come, also if no task is ready. It may release the
-//                      lock meanwhile, by call_if_needed_and_unlock()
+//   leaves(runner)     the runner searches no more. True: a worker must come, also if no task is ready. It may release
+//                      the lock meanwhile, by call_if_needed_and_unlock()
 //   needs_worker()     whether a task is ready that no searching runner takes
 //   send()             has a thread call run_as_worker(). False: there is none now. Then the next push or runner calls
 //                      again, and the owner of the queue must if there may be neither
