@@ -5,21 +5,25 @@
 
 namespace streaming {
 
+Flight Link::describe(bool sent, int chunk, int block) const {
+    const Stage &stage = run.stage;
+    return {MPI_REQUEST_NULL,
+            {now(), 0, chunk, block, sent ? stage.after() : stage.before(), stage.length(block),
+             run.recorder.lane().index, 0, sent}};
+}
+
 Flight Link::start(bool sent, int chunk, int block) {
-    Flight f;
     Stage &stage = run.stage;
-    const int peer = sent ? stage.after() : stage.before(), count = stage.length(block);
-    if (peer == MPI_PROC_NULL) {
+    Flight f = describe(sent, chunk, block);
+    if (f.message.peer == MPI_PROC_NULL) {
         return f;
     }
-    const Nanoseconds begin = now();
+    const Timed timed(run.recorder, Activity::start, chunk, -1, block);
     if (sent) {
-        MPI_Isend(stage.out(block), count, MPI_DOUBLE, peer, block, run.comm, &f.request);
+        MPI_Isend(stage.out(block), f.message.cells, MPI_DOUBLE, f.message.peer, block, run.comm, &f.request);
     } else {
-        MPI_Irecv(stage.in(block), count, MPI_DOUBLE, peer, block, run.comm, &f.request);
+        MPI_Irecv(stage.in(block), f.message.cells, MPI_DOUBLE, f.message.peer, block, run.comm, &f.request);
     }
-    run.recorder.add(Activity::start, begin, now(), chunk, -1, block);
-    f.message = {begin, 0, chunk, block, peer, count, run.recorder.lane().index, 0, sent};
     return f;
 }
 

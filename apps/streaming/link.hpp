@@ -22,6 +22,8 @@ public:
     Flight receive(int chunk, int block) { return start(false, chunk, block); }
     Flight send(int chunk, int block) { return start(true, chunk, block); }
 
+    // The record of a message that begins now, without an operation.
+    Flight describe(bool sent, int chunk, int block) const;
     // Must be called once when the operation of `flight` is complete.
     void complete(const Flight &flight) {
         Message m = flight.message;

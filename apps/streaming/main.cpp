@@ -132,6 +132,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
     Run run{comm, stage, threads, recorder, bar, o.imbalance ? o.imbalance->factor_of(rank, 0, 0) : 1};
     const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
 
+    if (o.chosen->prepare != nullptr) {
+        o.chosen->prepare(run);
+    }
     MPI_Barrier(comm);
     const double begin = MPI_Wtime();
     o.chosen->solve(run);
@@ -143,6 +146,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
                              {o.chosen->name, threads, o.settings.chunks, "forward"});
     }
     const std::string wrong = apps::first_wrong("streaming", stage.check(), comm);
+    if (o.chosen->release != nullptr) {
+        o.chosen->release(run);
+    }
     if (rank == 0) {
         report(o, run, measured, wrong);
     }

@@ -19,10 +19,29 @@ const std::array table{
              true, false},
             solve_forkjoin},
 #endif
+    Variant{{"callbacks", "one thread; blocks are put with notifications, whose callbacks say what is computed next",
+             MPI_THREAD_SINGLE, false, true},
+            solve_callbacks,
+            false,
+            prepare_callbacks,
+            release_callbacks},
 #ifdef STREAMING_HAVE_TBB
     Variant{{"tampi", "data-flow tasks; a task per message ends when TAMPI_Iwait's operation is complete",
              MPI_THREAD_MULTIPLE, true, true, true},
             solve_tampi},
+#endif
+#ifdef STREAMING_HAVE_TAGASPI
+    Variant{{"tagaspi", "data-flow tasks; blocks are written with notifications, acknowledgements in onready",
+             MPI_THREAD_MULTIPLE, true, false},
+            solve_tagaspi,
+            false,
+            prepare_tagaspi,
+            release_tagaspi},
+    Variant{{"tagaspi-tasks", "the same, with a task for each acknowledgement", MPI_THREAD_MULTIPLE, true, false},
+            solve_tagaspi_tasks,
+            false,
+            prepare_tagaspi,
+            release_tagaspi},
 #endif
 };
 
