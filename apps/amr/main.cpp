@@ -94,11 +94,17 @@ int run_variant(const Options &o, MPI_Comm comm) {
             }};
     const Nanoseconds offset = apps::clock_offset(comm);
 
+    if (o.chosen->prepare != nullptr) {
+        o.chosen->prepare(run);
+    }
     MPI_Barrier(comm);
     const Nanoseconds begin = apps::now();
     o.chosen->solve(run);
     const double mine = static_cast<double>(apps::now() - begin) * 1e-9;
     bar.clear();
+    if (o.chosen->release != nullptr) {
+        o.chosen->release(run);
+    }
     Outcome outcome;
     outcome.measured = apps::gather(recorder, comm, threads, mine, o.chosen->continuations);
     if (!o.timeline.empty()) {

@@ -71,6 +71,9 @@ struct Run {
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
     bool serial = false;
+    // Before and after the timed run: null, or what the variant needs there.
+    void (*prepare)(Run &) = nullptr;
+    void (*release)(Run &) = nullptr;
 };
 
 // The variants that were compiled; `serial` is the first.
@@ -80,5 +83,8 @@ void solve_serial(Run &run);
 void solve_mpi(Run &run);
 void solve_forkjoin(Run &run);
 void solve_tampi(Run &run);
+void solve_tagaspi(Run &run);
+void prepare_tagaspi(Run &run);
+void release_tagaspi(Run &run);
 
 } // namespace amr

@@ -22,6 +22,14 @@ const std::array table{
              MPI_THREAD_MULTIPLE, true, true, true},
             solve_tampi},
 #endif
+#ifdef AMR_HAVE_TAGASPI
+    Variant{{"tagaspi", "data-flow tasks; parcels are written with notifications, acknowledgements in onready",
+             MPI_THREAD_MULTIPLE, true, false},
+            solve_tagaspi,
+            false,
+            prepare_tagaspi,
+            release_tagaspi},
+#endif
 };
 
 } // namespace
