@@ -60,7 +60,7 @@ Partition::Partition(const Config &c, int n) : rows(c.rows), cols(c.cols), block
 
 Band::Band(const Config &config, const std::optional<Picture> &picture, int first_row, int rows)
     : row_count(rows), col_count(config.cols),
-      cells((static_cast<std::size_t>(rows) + 2) * (static_cast<std::size_t>(config.cols) + 2)),
+      cells((static_cast<std::size_t>(rows) + 2) * (static_cast<std::size_t>(config.cols) + 2)), base(cells.data()),
       spans(static_cast<std::size_t>(rows), {col_count, 0}) {
     const Plate plate(config, picture);
     if (!config.sources.empty())
@@ -77,6 +77,11 @@ Band::Band(const Config &config, const std::optional<Picture> &picture, int firs
             to = j + 1;
         }
     }
+}
+
+void Band::use_memory(double *memory) {
+    std::copy(cells.begin(), cells.end(), memory);
+    base = memory;
 }
 
 // Each cell waits for its left neighbour. A processor that executes out of order computes several rows at a time if a few

@@ -39,11 +39,19 @@ private:
 class Band {
 public:
     Band(const Config &config, const std::optional<Picture> &picture, int first_row, int rows);
+    Band(const Band &) = delete;
+    Band &operator=(const Band &) = delete;
 
     int rows() const { return row_count; }
     int cols() const { return col_count; }
-    double *row(int i) { return cells.data() + offset(i); }
-    const double *row(int i) const { return cells.data() + offset(i); }
+    double *row(int i) { return base + offset(i); }
+    const double *row(int i) const { return base + offset(i); }
+
+    // Moves the cells to memory of the caller, for size() of them. Cell (i, j) is at
+    // offset(i) + j there.
+    void use_memory(double *memory);
+    std::size_t size() const { return cells.size(); }
+    std::ptrdiff_t offset(int i) const { return (static_cast<std::ptrdiff_t>(i) + 1) * (col_count + 2) + 1; }
 
     // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes the
     // mean of its four neighbours. The upper and left neighbours have their new values, the lower and right ones the old.
@@ -54,10 +62,10 @@ private:
     static constexpr int strip = 16; // columns
 
     void sweep_strip(const Tile &tile);
-    std::ptrdiff_t offset(int i) const { return (static_cast<std::ptrdiff_t>(i) + 1) * (col_count + 2) + 1; }
 
     int row_count, col_count;
-    std::vector<double> cells;
+    std::vector<double> cells; // not used after use_memory()
+    double *base;
     std::vector<std::uint8_t> held;         // 1 for a cell of a source; same layout as `cells`; empty without sources
     std::vector<std::pair<int, int>> spans; // for each row the columns between which cells are held
 };

@@ -8,16 +8,20 @@
 
 namespace heat {
 
+Flight Halo::describe(bool sent, Direction d, int iteration, int k, int col0, int col1) const {
+    const int peer = sent == (d == Direction::down) ? run.rank + 1 : run.rank - 1;
+    return {MPI_REQUEST_NULL,
+            {now(), 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, static_cast<std::uint8_t>(d), sent}};
+}
+
 Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1, bool blocking) {
-    Flight f;
     if (sent ? !sends(d) : !receives(d))
-        return f;
+        return {};
+    Flight f = describe(sent, d, iteration, k, col0, col1);
     const bool down = d == Direction::down;
-    const int peer = sent == down ? run.rank + 1 : run.rank - 1;
     const int row = sent ? (down ? run.band.rows() - 1 : 0) : (down ? -1 : run.band.rows());
     double *piece = run.band.row(row) + col0;
-    const int tag = 2 * k + (down ? 0 : 1);
-    const Nanoseconds begin = now();
+    const int peer = f.message.peer, tag = 2 * k + (down ? 0 : 1);
     if (blocking && sent)
         MPI_Send(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm);
     else if (blocking)
@@ -27,9 +31,7 @@ Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int c
     else
         MPI_Irecv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
     if (!blocking) // a blocked task is no activity of its thread, which may run others meanwhile
-        run.recorder.add(Activity::start, begin, now(), iteration, -1, k);
-    f.message = {begin, 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, static_cast<std::uint8_t>(d),
-                 sent};
+        run.recorder.add(Activity::start, f.message.started, now(), iteration, -1, k);
     return f;
 }
 

@@ -39,6 +39,9 @@ public:
         return start(false, d, iteration, k, col0, col1, true);
     }
 
+    // The record of a message that begins now, without an operation.
+    Flight describe(bool sent, Direction d, int iteration, int k, int col0, int col1) const;
+
     // Must be called once when the operation of `flight` is complete.
     void complete(const Flight &flight) {
         Message m = flight.message;

@@ -114,6 +114,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
     }
     const Nanoseconds offset = apps::clock_offset(comm);
 
+    if (variant.prepare != nullptr)
+        variant.prepare(run);
     MPI_Barrier(comm);
     const Nanoseconds begin = now();
     variant.solve(run);
@@ -143,6 +145,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
             differs = outcome.comparison.verdict == Comparison::differs;
         }
     }
+    if (variant.release != nullptr)
+        variant.release(run);
     if (rank == 0) {
         print_table(run, options, config, outcome);
         if (!options.json.empty())

@@ -7,9 +7,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import Commands, fail, figures, load, save
 
-ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow"]
+ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow", "tagaspi"]
 COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d",
-           "tampi-blocking": "#9d7660", "tampi-iwait": "#72b7b2", "dataflow": "#d45f5f"}
+           "tampi-blocking": "#9d7660", "tampi-iwait": "#72b7b2", "dataflow": "#d45f5f", "tagaspi": "#e377c2"}
 PARTS = [("compute", "#3f7fbf", "compute"), ("mpi", "#d1495b", "inside MPI"), ("poll", "#edae49", "polling"), ("idle", "#d8d8d8", "idle")]
 
 

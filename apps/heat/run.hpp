@@ -66,6 +66,9 @@ struct Run {
 
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
+    // Before and after the timed run: null, or what the variant needs there. The field is read before release().
+    void (*prepare)(Run &) = nullptr;
+    void (*release)(Run &) = nullptr;
 };
 
 // The variants that were compiled; `serial` is the first.
@@ -79,5 +82,8 @@ void solve_tbb(Run &run);
 void solve_tampi_blocking(Run &run);
 void solve_tampi_iwait(Run &run);
 void solve_dataflow(Run &run);
+void solve_tagaspi(Run &run);
+void prepare_tagaspi(Run &run);
+void release_tagaspi(Run &run);
 
 } // namespace heat

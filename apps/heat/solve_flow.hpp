@@ -23,7 +23,8 @@ struct Column {
 };
 
 // `Messages` is how a task waits for its message: `blocking` if it calls MPI_Send and MPI_Recv, `receiving`, and bind(),
-// which binds a started operation to the calling task.
+// which binds a started operation to the calling task. If it has start(), messages are not those of Halo: start() begins one,
+// and binds it.
 template <class Messages> class FlowSolver {
 public:
     explicit FlowSolver(Run &r)
@@ -109,8 +110,12 @@ private:
         }
     }
 
+    static constexpr bool own_messages = requires(Messages m, Run &r, const Message &message) { m.start(r, message); };
+
     void receive(Direction d, int t, int k) {
-        if constexpr (Messages::blocking) {
+        if constexpr (own_messages) {
+            begin(column(k).received[at(d)], halo.describe(false, d, t, k, run.col0(k), run.col1(k)));
+        } else if constexpr (Messages::blocking) {
             Flight flight = halo.receive_blocking(d, t, k, run.col0(k), run.col1(k));
             halo.complete(flight);
         } else {
@@ -124,7 +129,9 @@ private:
         if (!halo.sends(d))
             return;
         flow.submit({thence::in(edge)}, {.label = "send"}, [this, d, t, k] {
-            if constexpr (Messages::blocking) {
+            if constexpr (own_messages) {
+                begin(column(k).sent[at(d)], halo.describe(true, d, t, k, run.col0(k), run.col1(k)));
+            } else if constexpr (Messages::blocking) {
                 Flight flight = halo.send_blocking(d, t, k, run.col0(k), run.col1(k));
                 halo.complete(flight);
             } else {
@@ -135,10 +142,16 @@ private:
         });
     }
 
+    void begin(Flight &flight, const Flight &described) {
+        flight = described;
+        const Timed timed(run.recorder, Activity::start, flight.message.iteration, -1, flight.message.col);
+        messages.start(run, described.message);
+    }
+
     // The task is complete, or ready if this is its onready function, when the operation is. The request is a copy,
     // since the flight may be used again before this call returns.
     void bind(MPI_Request request) {
-        if constexpr (!Messages::blocking)
+        if constexpr (!Messages::blocking && !own_messages)
             messages.bind(request);
     }
 

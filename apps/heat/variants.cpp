@@ -37,6 +37,13 @@ const std::array table{
         {"dataflow", "data-flow tasks; blocks receive in onready, before their sweep", MPI_THREAD_MULTIPLE, true, true},
         solve_dataflow},
 #endif
+#ifdef HEAT_HAVE_TAGASPI
+    Variant{{"tagaspi", "data-flow tasks; pieces of rows are written into the next band, with notifications",
+             MPI_THREAD_MULTIPLE, true, false},
+            solve_tagaspi,
+            prepare_tagaspi,
+            release_tagaspi},
+#endif
 };
 
 } // namespace
