@@ -3,6 +3,7 @@
 #include "judges/bt_mz.hpp"
 #include "judges/heat.hpp"
 #include "judges/latency_mt.hpp"
+#include "judges/streaming.hpp"
 #include "judges/wavefront.hpp"
 
 #include <gtest/gtest.h>
@@ -221,6 +222,33 @@ TEST(latency_mt, the_limit_is_one_thread_without_fibers) {
     EXPECT_FALSE(has(latency(0.8, 0.6).note, "bar"));
     EXPECT_TRUE(has(latency(1.3, 1.2).note, ": 0.6 times the latency, so the bar cannot be met here"));
     EXPECT_TRUE(has(latency(1.3, 0.6).note, ": 0.3 times the latency, which allows the bar"));
+}
+
+TEST(streaming, bars_are_at_small_blocks_and_where_each_is_best) {
+    namespace runs = measure::streaming_runs;
+    numbers launch;
+    for (std::size_t v = 0; v < runs::variants.size(); ++v)
+        for (std::size_t b = 0; b < runs::blocks.size(); ++b)
+            launch["seconds_" + std::to_string(runs::contender_of(v, b))] = 10;
+    launch["seconds_" + std::to_string(runs::contender_of(runs::tagaspi, 0))] = 8; // 1.25 times TAMPI
+    launch["seconds_" + std::to_string(runs::contender_of(runs::mpi, 3))] = 7;
+    const auto found = runs::figures_of(contest::of_launches(runs::contenders(), {launch}), 5, 2, ", hosts");
+    ASSERT_EQ(found.size(), runs::blocks.size() + 2);
+    EXPECT_EQ(found[0].name, "tagaspi, blocks of 64, hosts");
+    EXPECT_EQ(found[0].bar, 1.2);
+    EXPECT_TRUE(found[0].passed());
+    EXPECT_EQ(found[0].ours, 4000.0);
+    EXPECT_EQ(found[1].bar, 1.2);
+    EXPECT_FALSE(found[1].passed());
+    EXPECT_EQ(found[1].note,
+              "limit: the computation of a rank, without messages and tasks: 2 times the speed, which allows the bar");
+    EXPECT_EQ(found[2].kind, bar_kind::none);
+    const figure &against_mpi = found[runs::blocks.size()];
+    EXPECT_EQ(against_mpi.name, "tagaspi, blocks of 64 (its best), hosts");
+    EXPECT_EQ(against_mpi.against, "MPI only at its best, mpi, blocks of 4096");
+    EXPECT_EQ(against_mpi.bar, 0.95);
+    EXPECT_NEAR(against_mpi.found.value, 7.0 / 8, 1e-9);
+    EXPECT_EQ(found.back().kind, bar_kind::none);
 }
 
 } // namespace
