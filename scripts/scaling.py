@@ -160,7 +160,7 @@ def environment(options):
 
 def verdict(report):
     """What the program says of its values, and whether they are right."""
-    found = report.get("values") or (report.get("field") or report.get("verification") or {}).get("verdict")
+    found = report.get("values") or report.get("cells") or (report.get("field") or report.get("verification") or {}).get("verdict")
     return found, found in ("identical", "right", "verified")
 
 

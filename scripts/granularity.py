@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Granularity: runs the variants of heat, streaming and amr over sizes of blocks and messages, with two ranks on one machine or on two
+hosts with a delay between them, and prints throughput and the share of time inside MPI as tables, as JSON and as a plot. These are the
+figures 10, 12 and 13 of Sala et al. 2021, at the size of one machine.
+
+All points of an application are measured in turn, several rounds, so that a change of the machine's load meets all of them; a point is
+the median of its rounds. Every run is compared with a serial one by the program itself."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import demo
+import runs
+import scaling
+import two_hosts
+
+ROOT = Path(__file__).resolve().parent.parent
+VARIANTS = ("mpi", "forkjoin", "tampi", "tagaspi", "tagaspi-tasks", "callbacks")
+COLOURS = {"mpi": "#4c78a8", "forkjoin": "#e4a84c", "tampi": "#72b7b2", "tagaspi": "#d45f5f", "tagaspi-tasks": "#b5638d", "callbacks": "#3f9c6b"}
+EPILOG = """Where a point of --where is `one`, both ranks are on this machine and use its shared memory. A time such as 50us is two hosts
+with TCP and that one-way delay between them (scripts/two_hosts.py, which needs root); 0us is TCP without a delay.
+
+examples:
+  sudo scripts/granularity.py build/release --json granularity.json --plot granularity.svg
+  scripts/granularity.py build/release --apps streaming --where one --rounds 3
+  scripts/granularity.py --from granularity.json --plot granularity.png
+
+Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
+
+
+class Application:
+    """`sizes`: of the option `size`, in the order of the figure. `arguments`: the same for all runs, at that scale in percent.
+    `names`: what the program calls a variant, where that differs."""
+
+    def __init__(self, figure, option, axis, sizes, arguments, names=None):
+        self.figure, self.option, self.axis, self.sizes, self.arguments, self.names = figure, option, axis, sizes, arguments, names or {}
+
+    def command(self, folder, name, variant, size, scale):
+        return [str(folder / name), *self.arguments(scale), self.option, str(size), "--variant", self.names.get(variant, variant),
+                "--threads", "1", "--verify"]
+
+
+def scaled(number, scale):
+    return str(max(1, number * scale // 100))
+
+
+APPLICATIONS = {
+    "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
+                        lambda scale: [str(ROOT / "apps/heat/configs/sources.cfg"), "--size", "1024x1024", "--iterations", scaled(40, scale)],
+                        {"tampi": "tampi-iwait"}),
+    "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
+                       lambda scale: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, scale)]),
+    "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
+                             lambda scale: ["--size", "32768", "--work", "40", "--chunks", scaled(20, scale)]),
+}
+
+
+def fail(message, status=2):
+    print(f"granularity: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def known_variants(program, application):
+    """Those that the program has, by our names."""
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout
+    listed = {line.split()[0] for line in text.partition("Variants:")[2].splitlines() if line.startswith("  ") and line.strip()}
+    return [v for v in VARIANTS if application.names.get(v, v) in listed]
+
+
+def launch(options, where):
+    """The command that starts two ranks."""
+    if where == "one":
+        return [options.mpiexec, "-n", "2"]
+    return [sys.executable, str(ROOT / "scripts/two_hosts.py"), "--delay", where, "--mpiexec", options.mpiexec, "--"]
+
+
+def run(options, what, command):
+    """One run. Returns the program's report."""
+    file, log = options.folder / "run.json", options.folder / "run.log"
+    file.unlink(missing_ok=True)
+    try:
+        with open(log, "w", encoding="utf-8") as output:
+            status = runs.call([*command, "--progress", "never", "--json", str(file)], options.timeout, options.environment, output)
+        report = json.loads(file.read_text(encoding="utf-8")) if not status else None
+    except subprocess.TimeoutExpired:
+        options.progress.end()
+        fail(f"{what} did not end within {options.timeout} s; --timeout sets another limit", 1)
+    except (OSError, ValueError):
+        report = None
+    if report is None:
+        options.progress.end()
+        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[:15]
+        fail(f"{what} ended with status {status} and no report: {' '.join(command)}\n" + "\n".join(said), 3 if status == 3 else 1)
+    said, right = scaling.verdict(report)
+    if not right:
+        options.progress.end()
+        fail(f"{what}: the values are not right: {said}", 3)
+    return report
+
+
+def measure(options, points):
+    """All rounds of all points, each application and place for itself. Each point gets `rates` and `mpi_shares`."""
+    for number in range(options.rounds):
+        for point in points[number % len(points):] + points[:number % len(points)]:
+            application = APPLICATIONS[point["application"]]
+            what = f"{point['application']}, {point['variant']}, {point['size']}, {point['where']}"
+            options.progress.step(f"round {number + 1}: {what}")
+            command = application.command(options.build / "bin", point["application"], point["variant"], point["size"], options.scale)
+            report = run(options, what, launch(options, point["where"]) + command)
+            point.setdefault("rates", []).append(report.get("updates_per_s_without_refinement", report["updates_per_s"]))
+            point.setdefault("mpi_shares", []).append(report["share_of_thread_time"]["mpi"])
+            options.mpi = report["mpi"]
+
+
+def groups(result):
+    """The points of each application and place, in order."""
+    found = {}
+    for point in result["points"]:
+        found.setdefault((point["application"], point["where"]), []).append(point)
+    return found
+
+
+def place(where):
+    return "one machine" if where == "one" else f"two hosts, delay {where}"
+
+
+def table(result):
+    print(f"{result['processor']}, {result['available']} processors, {result['mpi']}; 2 ranks x 1 thread, median of {result['rounds']} rounds: "
+          "Mupdates/s (% of the time inside MPI)")
+    for (name, where), points in groups(result).items():
+        variants = list(dict.fromkeys(point["variant"] for point in points))
+        print(f"\n{name}, {place(where)}: {APPLICATIONS[name].axis}\n{'':>8}" + "".join(f"{v:>22}" for v in variants))
+        for size in dict.fromkeys(point["size"] for point in points):
+            cells = []
+            for variant in variants:
+                point = next(p for p in points if p["variant"] == variant and p["size"] == size)
+                rates = point["rates"]
+                wide = max(rates) - min(rates) > scaling.SPREAD * statistics.median(rates)
+                cells.append(f"{statistics.median(rates) / 1e6:.4g} ({100 * statistics.median(point['mpi_shares']):.0f} %)" + "?" * wide)
+            print(f"{size:>8}" + "".join(f"{cell:>22}" for cell in cells))
+    print(f"\n?: rounds that differ by more than {100 * scaling.SPREAD:.0f} %. All {sum(len(p['rates']) for p in result['points'])} runs "
+          "have the values of a serial run.")
+
+
+def draw(result, file):
+    figures = scaling.matplotlib_figures()
+    _, pyplot = figures.figures()
+    found = groups(result)
+    names, wheres = list(dict.fromkeys(n for n, _ in found)), list(dict.fromkeys(w for _, w in found))
+    figure, panels = pyplot.subplots(2 * len(names), len(wheres), figsize=(3.6 * len(wheres) + 1, 3.9 * len(names)), squeeze=False,
+                                     gridspec_kw={"height_ratios": [2, 1] * len(names)})
+    for (name, where), points in found.items():
+        rate, share = (panels[2 * names.index(name) + k][wheres.index(where)] for k in (0, 1))
+        for variant in dict.fromkeys(point["variant"] for point in points):
+            mine = [point for point in points if point["variant"] == variant]
+            sizes, middle = [p["size"] for p in mine], [statistics.median(p["rates"]) / 1e6 for p in mine]
+            low = [m - min(p["rates"]) / 1e6 for m, p in zip(middle, mine)]
+            high = [max(p["rates"]) / 1e6 - m for m, p in zip(middle, mine)]
+            rate.errorbar(sizes, middle, yerr=[low, high], marker="o", ms=4, capsize=2, lw=1.3, color=COLOURS[variant], label=variant)
+            share.plot(sizes, [100 * statistics.median(p["mpi_shares"]) for p in mine], marker="o", ms=3, lw=1.1, color=COLOURS[variant])
+        for axes in (rate, share):
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(APPLICATIONS[name].sizes, [str(size) for size in APPLICATIONS[name].sizes])
+            axes.minorticks_off()
+        rate.set_title(f"{name}, {place(where)}", fontsize=9)
+        rate.set_ylim(bottom=0)
+        share.set_ylim(0, 100)
+        share.set_xlabel(APPLICATIONS[name].axis, fontsize=8)
+        if wheres.index(where) == 0:
+            rate.set_ylabel("Mupdates/s")
+            share.set_ylabel("% inside MPI")
+    panels[0][0].legend(fontsize=8)
+    figure.tight_layout()
+    figures.save(figure, file)
+
+
+def chosen(text, known, option):
+    words = text.split(",")
+    for word in words:
+        if word not in known:
+            fail(f"{option}: '{word}' is unknown; known are {', '.join(known)}")
+    return list(dict.fromkeys(words))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage="%(prog)s [options] BUILD_DIR")
+    parser.add_argument("build", nargs="?", type=Path, metavar="BUILD_DIR", help="has bin/heat, bin/streaming and bin/amr")
+    parser.add_argument("--apps", default=",".join(APPLICATIONS), metavar="NAME,...", help="applications [all]")
+    parser.add_argument("--variants", default=",".join(VARIANTS), metavar="NAME,...", help="variants [all that are built]")
+    parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME,...", help="where the two ranks are [one,0us,50us,500us]")
+    parser.add_argument("--rounds", type=scaling.rounds, default=5, metavar="N", help="runs of each point, in turn with the others [5]")
+    parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the steps, 1 to 1000 [100]")
+    parser.add_argument("--mpiexec", metavar="PROGRAM", help="launcher of Open MPI, MPICH or Intel MPI [that of the build folder]")
+    parser.add_argument("--timeout", type=scaling.limit, default=300, metavar="S", help="seconds for one run [300]")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and results")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw throughput and share of MPI, for example granularity.svg")
+    parser.add_argument("--from", dest="earlier", type=Path, metavar="FILE", help="run nothing: print and draw what --json wrote")
+    options = parser.parse_args()
+    if (options.build is None) == (options.earlier is None):
+        parser.error("name a build folder, or a file with --from")
+    if not 1 <= options.scale <= 1000:
+        parser.error("--scale is 1 to 1000")
+    for file in (options.json, options.plot):
+        if file is not None and (file.is_dir() or not os.access(file.absolute().parent, os.W_OK)):
+            fail(f"{file}: cannot write this file")
+    if options.plot:
+        scaling.matplotlib_figures()  # before the runs
+    return options
+
+
+def prepare(options):
+    """Checks what is to run. Returns the points."""
+    options.build = options.build.absolute()
+    options.mpiexec = options.mpiexec or demo.launcher(str(options.build))
+    options.environment = {**demo.environment(), "OMP_WAIT_POLICY": "passive"}
+    names = chosen(options.apps, list(APPLICATIONS), "--apps")
+    wanted = chosen(options.variants, list(VARIANTS), "--variants")
+    places = options.where.split(",")
+    delay = two_hosts.quantity("time", {"us": 1e-6, "ms": 1e-3}, "one or 300us")
+    for where in places:
+        try:
+            _ = where == "one" or delay(where)
+        except argparse.ArgumentTypeError as error:
+            fail(f"--where: {error}")
+    why = demo.no_delay() if any(where != "one" for where in places) else None
+    if why:
+        print(f"granularity: left out: two hosts, since this {why}", file=sys.stderr)
+        places = [where for where in places if where == "one"]
+        if not places:
+            sys.exit(two_hosts.SKIPPED)
+    points = []
+    for name in names:
+        program = options.build / "bin" / name
+        if not os.access(program, os.X_OK):
+            fail(f"no program {program}; build it: cmake --build --preset release --target {name}")
+        built = known_variants(str(program), APPLICATIONS[name])
+        points += [{"application": name, "where": where, "variant": variant, "size": size}
+                   for where in places for variant in wanted if variant in built for size in APPLICATIONS[name].sizes]
+    return points
+
+
+def main():
+    options = parse()
+    if options.earlier:
+        try:
+            result = json.loads(options.earlier.read_text(encoding="utf-8"))
+            table(result)
+        except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+            fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
+    else:
+        points = prepare(options)
+        options.progress = runs.Progress(len(points) * options.rounds)
+        with tempfile.TemporaryDirectory() as folder:
+            options.folder = Path(folder)
+            measure(options, points)
+        options.progress.end()
+        result = {"what": "granularity", "mpi": options.mpi, "processor": scaling.processor(), "available": len(os.sched_getaffinity(0)),
+                  "rounds": options.rounds, "scale": options.scale, "points": points}
+        table(result)
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.plot:
+        draw(result, options.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
