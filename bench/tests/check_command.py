@@ -34,6 +34,7 @@ WITH_APPLICATIONS = ["wavefront"]
 WITH_TASKS_OF_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
 WITH_NOTIFIED_TASKS_OF_APPLICATIONS = ["streaming"]
+WITH_KERNELS = ["qr"]
 WITH_LANES = ["latency_mt"]
 
 
@@ -42,7 +43,7 @@ def bench_lists_every_benchmark(program):
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
     known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_FORTRAN, WITH_APPLICATIONS,
-             WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_NOTIFIED_TASKS_OF_APPLICATIONS, WITH_LANES)
+             WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_NOTIFIED_TASKS_OF_APPLICATIONS, WITH_KERNELS, WITH_LANES)
     groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
