@@ -23,9 +23,9 @@ void factorize(measure::work &work) {
     shape.tile = 96;
     shape.grid_rows = ranks;
     const qr::Sequence sequence(shape, qr::Tree::binary);
+    apps::Recorder recorder(0); // one for all, since threads that live on remember theirs
     measure::alternate(work, 2 + windows.size(), work.quick() ? 3 : 9, 1, [&](std::size_t contender) {
         qr::Blocks blocks(sequence, work.rank());
-        apps::Recorder recorder(0);
         apps::ProgressBar bar(false, "", 1);
         const int window = contender < 2 ? windows[0] : windows[contender - 2];
         qr::Run run{MPI_COMM_WORLD,
