@@ -27,7 +27,7 @@ BENCHMARKS = [
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes",
                "ring_in_flight", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
-WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
+WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency", "tagaspi_message"]
 WITH_OPENBLAS = ["cholesky", "completion_modes"]
 WITH_FORTRAN = ["fortran_attach"]
 WITH_APPLICATIONS = ["wavefront"]
