@@ -7,6 +7,7 @@
 #include <TAGASPI.h>
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 class tagaspi : public testing::Test {
 protected:
@@ -32,3 +33,22 @@ protected:
     gaspi_rank_t next = 0;
     gaspi_rank_t previous = 0;
 };
+
+// Begins MPI, runs the tests, and ends MPI. 77: this MPI has not the thread level.
+inline int run_all_tests(int argc, char **argv, int level) {
+    int provided = -1;
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        MPI_Finalize();
+        return 77;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    previous_rank = (rank + size - 1) % size;
+    next_rank = (rank + 1) % size;
+    testing::InitGoogleTest(&argc, argv);
+    int result = RUN_ALL_TESTS();
+    MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return result;
+}
