@@ -68,10 +68,13 @@ struct process {
     std::mutex unfinished_mutex; // guards the list
     std::list<unfinished> unfinished_atomics;
 
-    std::mutex mutex; // guards what follows
+    // What each operation asks is read without the mutex, which guards its changes. A view has its part before
+    // `has_part` says so.
+    std::mutex mutex;
     std::array<std::unique_ptr<onesided::segment>, most_segments> views;
-    std::array<bool, most_segments> has_part{};
-    std::array<bool, most_queues> has_queue{};
+    std::array<std::atomic<onesided::segment *>, most_segments> known_views{};
+    std::array<std::atomic<bool>, most_segments> has_part{};
+    std::array<std::atomic<bool>, most_queues> has_queue{};
 };
 
 // Null outside of init and term.
@@ -181,7 +184,9 @@ void end_passive(process &self) noexcept;
 bool finish_atomics(process &self, const deadline &end) noexcept;
 
 // Which segment, null if there is none. `view_of`: made if there was none; null if memory is exhausted.
-THENCE_INTERNAL onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept;
+inline onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept {
+    return number < most_segments ? self.known_views[number].load(std::memory_order_acquire) : nullptr;
+}
 onesided::segment *view_of(process &self, int number) noexcept;
 
 // What is wrong with arguments.

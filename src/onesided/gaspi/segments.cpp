@@ -58,7 +58,6 @@ gaspi_return_t make_part(process &self, gaspi_segment_id_t number, void *memory,
 }
 
 bool has_part(process &self, gaspi_segment_id_t number) noexcept {
-    const std::scoped_lock guard(self.mutex);
     return number < most_segments && self.has_part[number];
 }
 
@@ -155,11 +154,6 @@ void forget_segments() noexcept {
     creating = {};
 }
 
-onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept {
-    const std::scoped_lock guard(self.mutex);
-    return number < most_segments ? self.views[number].get() : nullptr;
-}
-
 onesided::segment *view_of(process &self, int number) noexcept {
     const std::scoped_lock guard(self.mutex);
     std::unique_ptr<onesided::segment> &view = self.views[static_cast<std::size_t>(number)];
@@ -168,6 +162,7 @@ onesided::segment *view_of(process &self, int number) noexcept {
         if (view != nullptr && !self.world->add_segment(*view)) {
             view.reset();
         }
+        self.known_views[static_cast<std::size_t>(number)].store(view.get(), std::memory_order_release);
     }
     return view.get();
 }
@@ -193,11 +188,10 @@ void take_part_known(const wire::packet &p) noexcept {
 
 gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
                            gaspi_size_t bytes) noexcept {
-    const std::scoped_lock guard(self.mutex);
-    if (number >= most_segments || !self.has_part[number]) {
+    if (!has_part(self, number)) {
         return GASPI_ERR_INV_SEG;
     }
-    const std::size_t has = self.views[number]->own.bytes;
+    const std::size_t has = find_view(self, number)->own.bytes;
     return offset > has || bytes > has - offset ? GASPI_ERR_INV_LOC_OFF : GASPI_SUCCESS;
 }
 
@@ -206,11 +200,11 @@ gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
     }
-    const std::scoped_lock guard(self.mutex);
-    if (number >= most_segments || self.views[number] == nullptr) {
+    const onesided::segment *const view = find_view(self, number);
+    if (view == nullptr) {
         return GASPI_ERR_INV_SEG;
     }
-    const onesided::part &to = self.views[number]->parts[rank];
+    const onesided::part &to = view->parts[rank];
     if (to.how == onesided::way::unknown) {
         return GASPI_ERR_INV_SEG;
     }
@@ -290,7 +284,7 @@ gaspi_return_t pgaspi_segment_num(gaspi_number_t *const segment_num) {
     THENCE_GASPI_NOT_NULL(segment_num);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
-    *segment_num = static_cast<gaspi_number_t>(std::ranges::count(self.has_part, true));
+    *segment_num = static_cast<gaspi_number_t>(std::count(self.has_part.begin(), self.has_part.end(), true));
     return GASPI_SUCCESS;
 }
 

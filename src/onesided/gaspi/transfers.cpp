@@ -220,7 +220,6 @@ gaspi_return_t pieces_of(std::vector<piece> &pieces, gaspi_number_t num, const g
 }
 
 gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept {
-    const std::scoped_lock guard(self.mutex);
     return queue < most_queues && self.has_queue[queue] ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE;
 }
 
