@@ -247,7 +247,7 @@ def test(configuration, labels, jobs, with_matrix):
     return result
 
 
-DOORS = ("core", "interpose", "tasks", "mpix", "tbb", "dataflow", "python")
+DOORS = ("core", "interpose", "tasks", "onesided", "am", "mpix", "tbb", "dataflow", "python")
 
 
 def choose(names):
