@@ -43,7 +43,7 @@ constexpr failure data_too_long{MPI_ERR_COUNT, "more than 2 GiB - 1: transfer it
 constexpr failure beyond_end{MPI_ERR_ARG, "offset and bytes go beyond the end of the memory"};
 constexpr failure not_registered{MPI_ERR_ARG, "this process has not registered that memory, or has forgotten it"};
 constexpr failure nothing_held{MPI_ERR_ARG, "nothing is held: each thence_am_release needs a thence_am_hold before"};
-constexpr failure in_callback{MPI_ERR_PENDING, "it would wait in a callback, which must not wait"};
+constexpr failure in_callback{MPI_ERR_PENDING, "it would wait in a handler or a callback, which must not wait"};
 constexpr failure would_wait{MPI_ERR_PENDING, "it would wait for room in a callback, which must not wait: use "
                                               "thence_am_send_then or thence_am_try_send there"};
 constexpr failure is_awaited{MPI_ERR_PENDING, "the end of all messages is waited for already"};
@@ -254,7 +254,7 @@ int thence_am_free(thence_am *freed) {
     if (!e.processes().may_call()) {
         return fail(call, not_communication_thread);
     }
-    if (e.processes().in_callback()) {
+    if (e.must_not_wait()) {
         return fail(call, in_callback);
     }
     const int code = e.end();
@@ -448,7 +448,7 @@ int thence_am_quiesce(thence_am handle) {
     if (!e.processes().may_call()) {
         return fail(call, not_communication_thread);
     }
-    if (e.processes().in_callback()) {
+    if (e.must_not_wait()) {
         return fail(call, in_callback);
     }
     const int code = e.quiesce();

@@ -27,6 +27,10 @@ constexpr base::nanoseconds longest_wait = 10'000;
 
 } // namespace
 
+bool message_engine::must_not_wait() noexcept {
+    return scope.of != nullptr || (network_.may_call() && network_.in_callback());
+}
+
 bool in_handler(const message_engine &of) noexcept {
     return scope.of == &of;
 }
@@ -69,7 +73,7 @@ int message_engine::send(int rank, int number, piece payload, when_full full, le
 }
 
 int message_engine::wait_for_room(int rank) noexcept {
-    if (network_.may_call() && network_.in_callback()) {
+    if (must_not_wait()) {
         return MPI_ERR_PENDING;
     }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
@@ -255,11 +259,18 @@ int message_engine::progress(long *count) noexcept {
     }
     if (polling_.try_lock()) {
         code = network_.poll();
-        if (code != MPI_ERR_PENDING) {
+        quiet ended;
+        if ((handlers_.any_held() || stage_.load(std::memory_order_relaxed) != stage::idle) &&
+            !network_.in_callback()) {
+            const message_engine *const outer = std::exchange(scope.of, this); // `failed` must not wait, either
             run_held(false);
-            step_quiescence();
+            ended = step_quiescence();
+            scope.of = outer;
         }
         polling_.unlock();
+        if (ended.done != nullptr) {
+            ended.done(ended.error, ended.data);
+        }
     } else {
         code = network_.progress();
     }

@@ -41,6 +41,8 @@ public:
 
     // `MPI_ERR_PENDING`: called in a callback.
     int progress(long *count) noexcept;
+    // This thread runs a handler, of any engine, or a callback of a continuation.
+    bool must_not_wait() noexcept;
     void hold() noexcept;
     bool release() noexcept;
     int quiesce() noexcept;
@@ -69,7 +71,13 @@ private:
     int announce(internal_message what, transfer &t, const thence_am_memory &memory, std::size_t offset) noexcept;
     void start_submitted() noexcept;
     int wait_for_room(int rank) noexcept;
-    void step_quiescence() noexcept;
+    // Who has to be told that all is quiet, and with which error; null: nobody.
+    struct quiet {
+        thence_am_done *done = nullptr;
+        void *data = nullptr;
+        int error = MPI_SUCCESS;
+    };
+    quiet step_quiescence() noexcept;
     bool is_passive() const noexcept;
     void fail(int error, int rank, int number, const char *what) noexcept;
 
@@ -92,7 +100,9 @@ private:
     transfer *submitted_ = nullptr;
     std::atomic<bool> any_submitted_{false};
 
-    base::spin_lock polling_; // only tried: handlers of polls run under it, and the members below are used
+    // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
+    // without it, so that it may wait.
+    base::spin_lock polling_;
 
     // Quiescence.
     enum class stage { idle, wanted, wave_under_way, wave_has_ended };
@@ -105,7 +115,7 @@ private:
     int wave_error_ = MPI_SUCCESS;
 };
 
-// In a handler of this engine, on this thread.
+// In a handler of this engine, or in what it calls like one, on this thread.
 bool in_handler(const message_engine &of) noexcept;
 
 } // namespace thence::am

@@ -39,33 +39,31 @@ void message_engine::wave_ended(int error, totals all) noexcept {
     stage_.store(stage::wave_has_ended, std::memory_order_release);
 }
 
-void message_engine::step_quiescence() noexcept {
+message_engine::quiet message_engine::step_quiescence() noexcept {
     const stage now = stage_.load(std::memory_order_acquire);
     if (now == stage::idle || now == stage::wave_under_way) {
-        return;
+        return {};
     }
-    run_held(true); // who waits for quiescence registers no handler any more
     if (now == stage::wave_has_ended) {
         if (termination_.wave(all_) || wave_error_ != MPI_SUCCESS) {
+            // What is held now was sent by a process that knows this already: it waits for a handler.
             if (wave_error_ != MPI_SUCCESS) {
                 fail(wave_error_, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not tell whether all is quiet");
             }
-            beginning_.lock();
-            thence_am_done *const done = quiet_;
-            void *const data = quiet_data_;
+            const std::scoped_lock guard(beginning_);
             stage_.store(stage::idle, std::memory_order_release);
-            beginning_.unlock();
-            done(first_error_.exchange(MPI_SUCCESS), data);
-            return;
+            return {quiet_, quiet_data_, first_error_.exchange(MPI_SUCCESS)};
         }
         stage_.store(stage::wanted, std::memory_order_relaxed);
     }
+    run_held(true); // who waits for quiescence registers no handler any more
     if (is_passive()) {
         stage_.store(stage::wave_under_way, std::memory_order_relaxed);
         // `handled` first: what is counted there is counted in `sent`, too.
         const std::uint64_t handled = handled_.load(std::memory_order_acquire);
         network_.begin_wave({sent_.load(std::memory_order_acquire), handled});
     }
+    return {};
 }
 
 bool message_engine::quiesce_then(thence_am_done *done, void *data) noexcept {

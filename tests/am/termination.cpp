@@ -158,6 +158,94 @@ TEST(quiescence, waits_for_what_is_held) {
     EXPECT_FALSE(all[1].release()); // nothing is held
 }
 
+// Process 0 knows first that all is quiet. What it sends then arrives while process 1 has not looked at the wave yet.
+TEST(quiescence, loses_no_message_of_the_next_phase) {
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+        engines all(2, {}, seed);
+        struct phase {
+            engines *of;
+            int rank;
+            int handled = 0;
+            int told = 0;
+        } each[2] = {{&all, 0}, {&all, 1}};
+        for (phase &p : each) {
+            all[p.rank].quiesce_then(
+                [](int, void *data) {
+                    phase &of = *static_cast<phase *>(data);
+                    ++of.told;
+                    (*of.of)[of.rank].handlers().add(5,
+                                                     {[](const thence_am_message *, void *handled) {
+                                                          ++*static_cast<int *>(handled);
+                                                          return MPI_SUCCESS;
+                                                      },
+                                                      &of.handled, 0});
+                    of.of->send(of.rank, 1 - of.rank, 5);
+                },
+                &p);
+        }
+        while (each[0].told + each[1].told < 2) {
+            all.run_once();
+        }
+        EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS)) << "seed " << seed;
+        EXPECT_EQ(each[0].handled, 1) << "seed " << seed;
+        EXPECT_EQ(each[1].handled, 1) << "seed " << seed;
+    }
+}
+
+// A coroutine goes on where the end is told, and may wait there for the next.
+TEST(quiescence, who_is_told_may_wait) {
+    engines all(2);
+    struct told {
+        engines *of;
+        int handled = 0;
+        bool has_waited = false;
+    } result{&all};
+    all.add(
+        0,
+        [](const thence_am_message *m, void *data) {
+            EXPECT_TRUE(reinterpret_cast<message_engine *>(m->am)->must_not_wait());
+            ++*static_cast<int *>(data);
+            return MPI_SUCCESS;
+        },
+        &result.handled);
+    bool other = false;
+    all[0].quiesce_then(
+        [](int, void *data) {
+            auto &t = *static_cast<told *>(data);
+            engines &e = *t.of;
+            EXPECT_FALSE(e[0].must_not_wait());
+            e.send(1, 0, 0);
+            for (int i = 0; i < 1000 && t.handled == 0; ++i) {
+                e.run_once();
+            }
+            t.has_waited = true;
+        },
+        &result);
+    all[1].quiesce_then([](int, void *data) { *static_cast<bool *>(data) = true; }, &other);
+    while (!result.has_waited || !other) {
+        all.run_once();
+    }
+    EXPECT_EQ(result.handled, 1);
+}
+
+// A message that was held runs in no continuation, but is handled like any other.
+TEST(quiescence, and_other_waits_are_refused_in_handlers_of_held_messages) {
+    engines all(2);
+    bool has_refused = false;
+    const auto handler = [](const thence_am_message *m, void *data) {
+        *static_cast<bool *>(data) = reinterpret_cast<message_engine *>(m->am)->must_not_wait();
+        return static_cast<int>(MPI_SUCCESS);
+    };
+    all[0].handlers().add(9, {handler, &has_refused, 0});
+    all.send(0, 1, 9);
+    for (int i = 0; i < 100; ++i) {
+        all.run_once();
+    }
+    all[1].handlers().add(9, {handler, &has_refused, 0});
+    all.quiesce();
+    EXPECT_TRUE(has_refused);
+}
+
 TEST(quiescence, of_one_process_waits_for_the_others) {
     engines all(2);
     bool done = false;
