@@ -15,14 +15,18 @@
  *  get, register and submit tasks. It must not wait.
  *
  *  **Order.** Messages may be handled in any order. Several short messages to one process may share one message of MPI;
- *  those of a handler leave when it and those beside it have returned, or after some microseconds.
+ *  those of a handler leave when it returns, or with those of the handlers that run after it, some microseconds later
+ *  unless one of these takes long.
  *
  *  **Bounded memory.** A process accepts at most `window` messages of MPI from each other process, for each of the
- *  three kinds (handlers, short handlers, put and get), until they are handled. So messages that a slow receiver has
- *  not handled use at most 3 x `window` x (`max_payload` + 96) bytes for each sender. What a sender may not send yet
- *  waits with the sender: up to `max_queued` bytes for each receiver. Then thence_am_send() waits, and runs handlers
- *  meanwhile; thence_am_try_send() sends nothing. Only what handlers send, and thence_am_send_then(), wait without
- *  limit.
+ *  three kinds (handlers, short handlers, put and get), until all that they carry is handled: also messages that wait
+ *  for a handler to be registered, puts until their data have arrived and gets until theirs have left. So messages that
+ *  a slow receiver has not handled use at most 3 x `window` x (`max_payload` + 96) bytes for each sender, and some
+ *  hundred bytes for each put and get that is announced in them. What a sender may not send yet waits with the sender:
+ *  messages up to `max_queued` bytes for each receiver. Then thence_am_send() waits, and runs handlers meanwhile;
+ *  thence_am_try_send() sends nothing. What handlers send, thence_am_send_then(), puts and gets wait without limit: who
+ *  begins very many counts them in `done`. Messages that wait for a handler that is registered late delay others of
+ *  their kind behind them.
  *
  *  **Threads.** With `MPI_THREAD_MULTIPLE` any thread may call any function. Else, and with ::THENCE_AM_ONE_THREAD, the
  *  thread that has created the engine is its *communication thread*: it alone calls MPI, in thence_am_progress(), and
@@ -166,8 +170,9 @@ THENCE_AM_EXPORT int thence_am_try_send(thence_am am, int rank, int number, cons
                                         int *sent);
 
 /** @brief As thence_am_send(), but it never waits, and tells when the message has left: for flow control by the sender.
- *  @param done      called once, when the copy of the payload is released; also inside this call, and where a handler
- *  with ::THENCE_AM_SHORT may run. Not called if an error is returned.
+ *  @param done      called once, when the copy of the payload is released, under the rules of a handler; also inside
+ *                   this and other calls that send, on this thread, so the caller holds no lock that it takes; and
+ *                   where a handler with ::THENCE_AM_SHORT may run. Not called if an error is returned.
  *  @param done_data passed to it.
  *  @return as thence_am_send(), and `MPI_ERR_ARG` for null `done`.
  *  @note Threads: any. */
@@ -205,8 +210,8 @@ THENCE_AM_EXPORT int thence_am_memory_forget(thence_am am, const thence_am_memor
  *  @param number    a handler that is registered here and there, or ::THENCE_AM_NO_HANDLER.
  *  @param payload   passed to the handler; copied. May be null if `payload_bytes` is 0.
  *  @param payload_bytes its length, at most `max_payload`.
- *  @param done      called once, when the source may be written again, where a handler with ::THENCE_AM_SHORT may run;
- *                   or null. Not called if an error is returned.
+ *  @param done      called once, when the source may be written again, as that of thence_am_send_then(); or null. Not
+ *                   called if an error is returned.
  *  @param done_data passed to it.
  *  @return `MPI_ERR_ARG` (null `am`, `from`, `to` or `payload`; beyond the end of the memory; no handler has this
  *          number); `MPI_ERR_RANK` (`to` names no process of the communicator); `MPI_ERR_COUNT` (too long);
@@ -222,8 +227,9 @@ THENCE_AM_EXPORT int thence_am_put(thence_am am, const void *from, size_t bytes,
  *  @param bytes     how many; at most 2 GiB - 1.
  *  @param from      memory of the other process.
  *  @param offset    where in it.
- *  @param done      called once, when the data are here, where a handler without flags may run. If the owner has
- *                   forgotten the memory, its error is of class `MPI_ERR_ARG`. Not called if an error is returned.
+ *  @param done      called once, when the data are here, where a handler without flags may run, under its rules. If the
+ *                   owner has forgotten the memory, its error is of class `MPI_ERR_ARG`. Not called if an error is
+ *                   returned.
  *  @param done_data passed to it.
  *  @return as thence_am_put(), and `MPI_ERR_ARG` for null `done`.
  *  @note Threads: any. It never waits. */
@@ -263,7 +269,7 @@ THENCE_AM_EXPORT int thence_am_quiesce(thence_am am);
 
 /** @brief As thence_am_quiesce(), but it returns at once. thence_am_progress() drives it.
  *  @param done      called once, in thence_am_progress() or another call that runs handlers, with the code that
- *                   thence_am_quiesce() would return.
+ *                   thence_am_quiesce() would return. It is no handler: it may wait.
  *  @param done_data passed to it.
  *  @return `MPI_ERR_ARG` (null `am` or `done`); `MPI_ERR_PENDING` (one is under way). Nothing has begun then.
  *  @note Threads: any. */

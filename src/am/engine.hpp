@@ -59,17 +59,29 @@ private:
     void receive_failed(int error) noexcept override;
     void has_left(transfer &t, int error) noexcept override;
 
-    void handle(lane in, thence_am_message &m) noexcept;
+    // What a packet has brought.
+    struct packet_origin {
+        lane in;
+        int source;
+        kept_credit *kept; // null until a part of it goes on
+    };
+    void handle(packet_origin &from, thence_am_message &m) noexcept;
     void call(const registered_handler &handler, const thence_am_message &m) noexcept;
     // Outside of a packet: what it sends leaves when it has returned.
     void call_alone(const registered_handler &handler, const thence_am_message &m) noexcept;
-    void hold_or_fail(const thence_am_message &m) noexcept;
+    void tell(thence_am_done *done, int error, void *data) noexcept;
+    void hold_or_fail(const thence_am_message &m, kept_credit *credit) noexcept;
     void run_held(bool all) noexcept;
-    void handle_internal(internal_message what, int source, const unsigned char *payload, std::size_t bytes) noexcept;
-    void place(int source, const announcement &what, piece payload) noexcept;
-    void answer(int source, const announcement &what) noexcept;
+    void handle_internal(internal_message what, packet_origin &from, const unsigned char *payload,
+                         std::size_t bytes) noexcept;
+    void place(packet_origin &from, const announcement &what, piece payload) noexcept;
+    void answer(packet_origin &from, const announcement &what) noexcept;
+    void begin_transfer(transfer &t, int error) noexcept;
+    void placed(transfer &t, int error, std::size_t bytes) noexcept;
+    void drop_data(transfer *t) noexcept;
     int announce(internal_message what, transfer &t, const thence_am_memory &memory, std::size_t offset) noexcept;
-    void start_submitted() noexcept;
+    std::uint32_t data_tags() const noexcept;
+    unsigned most_announced() const noexcept;
     int wait_for_room(int rank) noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiet {
@@ -88,17 +100,19 @@ private:
     handler_table handlers_;
     registered_memory memory_;
     outgoing_data outgoing_;
-    std::atomic<std::uint32_t> next_tag_{0};
 
     alignas(64) std::atomic<std::uint64_t> sent_{0};
     alignas(64) std::atomic<std::uint64_t> handled_{0};
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
 
-    // Gets that were begun on a thread that may not call MPI.
-    base::spin_lock submitting_; // guards the list
-    transfer *submitted_ = nullptr;
-    std::atomic<bool> any_submitted_{false};
+    std::atomic<bool> has_lost_credits_{false};
+
+    // Puts to memory that is not registered here: their data are received and dropped, one after the other.
+    base::spin_lock dropping_; // guards these
+    bool is_dropping_ = false;
+    transfer *first_to_drop_ = nullptr;
+    transfer *last_to_drop_ = nullptr;
 
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -21,17 +20,20 @@ struct registered_handler {
     unsigned flags = 0;
 };
 
+struct kept_credit;
+
 struct held_message {
-    int source;
-    int number;
-    std::vector<unsigned char> payload;
-    void *data; // of a put
-    std::size_t data_bytes;
+    held_message *next;
+    kept_credit *credit; // of the packet that has brought it
+    thence_am_message message;
+    std::vector<std::uint64_t> payload; // of the message
 };
 
 class handler_table {
 public:
-    handler_table() : all_(THENCE_AM_MOST_HANDLERS) {}
+    handler_table() : all_(THENCE_AM_MOST_HANDLERS) { ready_.reserve(all_.size()); }
+    handler_table &operator=(handler_table &&) = delete;
+    ~handler_table();
     // False: the number is in use.
     bool add(int number, const registered_handler &handler) noexcept {
         entry &e = all_[static_cast<std::size_t>(number)];
@@ -41,6 +43,9 @@ public:
         }
         e.handler = handler;
         e.is_registered.store(true, std::memory_order_release);
+        if (e.first != nullptr) {
+            ready_.push_back(number);
+        }
         return true;
     }
     // Null: there is none. An entry does not change once it is registered.
@@ -52,20 +57,23 @@ public:
         return e.is_registered.load(std::memory_order_acquire) ? &e.handler : nullptr;
     }
 
-    // Keeps a copy. False: memory is exhausted.
-    bool hold(const thence_am_message &m) noexcept;
-    bool any_held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
-    // Takes the first message that has a handler or, with `any`, the first. False: there is none.
-    bool take(held_message &taken, bool any) noexcept;
+    // Keeps a copy, and the credit. The number is that of a handler that may be registered. False: memory is exhausted.
+    bool hold(const thence_am_message &m, kept_credit *credit) noexcept;
+    std::size_t held() const noexcept { return held_count_.load(std::memory_order_acquire); }
+    // Takes a message that has a handler or, with `any`, also one that has none: those of a number in order. Null: there
+    // is none. The caller deletes it.
+    held_message *take(bool any) noexcept;
 
 private:
     struct entry {
         registered_handler handler;
         std::atomic<bool> is_registered{false};
+        held_message *first = nullptr; // that wait
+        held_message *last = nullptr;
     };
     std::vector<entry> all_;
-    base::spin_lock lock_; // guards registration and the list
-    std::deque<held_message> held_;
+    base::spin_lock lock_;   // guards registration and the lists
+    std::vector<int> ready_; // registered numbers for which messages wait; has room for all
     std::atomic<std::size_t> held_count_{0};
 };
 

@@ -121,7 +121,7 @@ void network::send(packet &p) noexcept {
     p.owner = &s;
     int error = MPI_Isend(p.content(), static_cast<int>(p.length), MPI_BYTE, p.rank, static_cast<int>(index_of(p.in)),
                           s.packets, &p.request);
-    int complete = 1;
+    int complete = 0;
     if (error == MPI_SUCCESS) {
         s.packets_leaving.fetch_add(1, std::memory_order_relaxed);
         error = thence_attach(1, &p.request, &state::packet_left, &p, 0, MPI_STATUSES_IGNORE, s.at_once, &complete);
@@ -166,13 +166,20 @@ bool network::send_data(transfer &t, int &error) noexcept {
     if (error != MPI_SUCCESS) {
         return true;
     }
-    int complete = 1;
+    int complete = 0;
     error = thence_attach(1, &t.request, &state::data_has_left, &t, 0, &t.status, s.at_once, &complete);
     if (complete == 0 && error != MPI_SUCCESS) { // not attached: memory is exhausted
         error = MPI_Wait(&t.request, MPI_STATUS_IGNORE);
         return true;
     }
     return complete != 0;
+}
+
+void network::send_no_data(int rank, int tag) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, state_->data, &request) == MPI_SUCCESS) {
+        MPI_Request_free(&request);
+    }
 }
 
 void network::receive_data(transfer &t, bool in_polls_only) noexcept {
@@ -216,7 +223,7 @@ void network::begin_wave(totals mine) noexcept {
     static_assert(sizeof(totals) == 2 * sizeof(std::uint64_t));
     int error = MPI_Iallreduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, s.waves, &s.wave);
     if (error == MPI_SUCCESS) {
-        int complete = 1;
+        int complete = 0;
         error = thence_attach(1, &s.wave, &state::wave_has_ended, &s, 0, MPI_STATUSES_IGNORE, s.at_once, &complete);
         if (complete == 0 && error == MPI_SUCCESS) {
             return;

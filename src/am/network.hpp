@@ -15,6 +15,8 @@
 
 namespace thence::am {
 
+struct kept_credit;
+
 // A message with long data, of a put or a get.
 struct transfer {
     enum class kind {
@@ -34,7 +36,8 @@ struct transfer {
     int number = THENCE_AM_NO_HANDLER; // the handler of a put
     void *data = nullptr;
     std::size_t bytes = 0;
-    bool is_void = false; // there is no such memory
+    bool is_void = false;          // there is no such memory
+    kept_credit *credit = nullptr; // of the packet that has announced it
     thence_am_done *done = nullptr;
     void *done_data = nullptr;
     std::size_t payload_bytes = 0;
@@ -90,7 +93,9 @@ public:
     void send(packet &p) noexcept;                               // left()
     bool send_data(transfer &t, int &error) noexcept;            // true: it has left already. Else data_left()
     void receive_data(transfer &t, bool in_polls_only) noexcept; // data_arrived()
-    void begin_wave(totals mine) noexcept;                       // wave_ended()
+    // In place of data that cannot be sent: an empty message, so that the other process does not wait for ever.
+    void send_no_data(int rank, int tag) noexcept;
+    void begin_wave(totals mine) noexcept; // wave_ended()
     // Makes progress, and handles what is handled in polls only. One thread at a time. `MPI_ERR_PENDING`: called in a
     // callback, which must return before anything else can happen.
     int poll() noexcept;

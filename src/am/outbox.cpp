@@ -2,11 +2,13 @@
 #include "am/outbox.hpp"
 
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace thence::am {
 
-bool outbox::begin(int ranks, int window) noexcept {
+bool outbox::begin(int ranks, int window, unsigned most_announced) noexcept {
+    most_announced_ = most_announced;
     try {
         all_ = std::vector<destination>(static_cast<std::size_t>(ranks));
         sent_to_.resize(static_cast<std::size_t>(ranks));
@@ -39,17 +41,32 @@ void outbox::post(packet &p) noexcept {
 
 namespace {
 
-void add_note(packet &to, leaving_note *note) noexcept {
-    if (note != nullptr) {
-        note->next = to.notes;
-        to.notes = note;
+void attach(packet &to, attached told) noexcept {
+    if (told.note != nullptr) {
+        told.note->next = to.notes;
+        to.notes = told.note;
+    }
+    if (told.announced != nullptr) {
+        told.announced->next = nullptr;
+        (to.announced != nullptr ? to.last_announced->next : to.announced) = told.announced;
+        to.last_announced = told.announced;
     }
 }
 
 } // namespace
 
-int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, leaving_note *note,
-                 bool more_follows) noexcept {
+bool outbox::has_room(packet &p, std::size_t bytes) const noexcept {
+    return p.has_room(bytes, pool_.whole()) && (p.in != lane::internal || p.head().messages < most_announced_);
+}
+
+// Those of all lanes, but not in a packet that may wait for a poll. Under the lock of its destination.
+void outbox::add_credits(destination &d, packet &p) noexcept {
+    for (unsigned i = 0; i < lanes && p.in != lane::handlers; ++i) {
+        p.head().returned[i] = static_cast<std::uint16_t>(std::exchange(d.lines[i].owed, 0));
+    }
+}
+
+int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept {
     destination &d = all_[static_cast<std::size_t>(rank)];
     line &l = d.lines[index_of(in)];
     const bool may_call = by_.may_call();
@@ -63,15 +80,15 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, leav
         --l.credits;
         ++d.packets;
         p->begin(in, rank);
-        p->head().returned[index_of(in)] = static_cast<std::uint16_t>(std::exchange(l.owed, 0));
+        add_credits(d, *p);
         d.lock.unlock();
         p->append(number, a, b);
-        add_note(*p, note);
+        attach(*p, told);
         post(*p);
         return MPI_SUCCESS;
     }
     const std::size_t bytes = a.bytes + b.bytes;
-    if (l.last == nullptr || !l.last->has_room(bytes, pool_.whole())) {
+    if (l.last == nullptr || !has_room(*l.last, bytes)) {
         packet *const p = pool_.take();
         if (p == nullptr) {
             d.lock.unlock();
@@ -83,12 +100,12 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, leav
         l.last = p;
     }
     l.last->append(number, a, b);
-    add_note(*l.last, note);
+    attach(*l.last, told);
     const std::size_t added = sizeof(message_header) + padded(bytes);
     d.queued.fetch_add(added, std::memory_order_relaxed);
     queued_.fetch_add(added, std::memory_order_relaxed);
     // A packet that is full need not wait for more. Without credits the next that come back flush.
-    const bool is_full = !l.last->has_room(0, pool_.whole()) || l.first != l.last;
+    const bool is_full = !has_room(*l.last, 0) || l.first != l.last;
     const bool has_credits = l.credits > 0;
     d.lock.unlock();
     if (!may_call || (more_follows && !is_full)) {
@@ -117,6 +134,12 @@ void outbox::flush_touched() noexcept {
         destination *const next = d->next_touched;
         d->is_touched.exchange(false); // before it is looked at: who appends from now on touches it again
         flush(*d);
+        d->lock.lock();
+        const bool many = owes_many(*d); // after a packet was lost
+        d->lock.unlock();
+        if (many) {
+            return_credits(*d, static_cast<int>(d - all_.data()));
+        }
         d = next;
     }
 }
@@ -137,7 +160,7 @@ void outbox::flush(destination &d) noexcept {
             if (l.first == nullptr) {
                 l.last = nullptr;
             }
-            p->head().returned[i] = static_cast<std::uint16_t>(std::exchange(l.owed, 0));
+            add_credits(d, *p);
             const std::size_t bytes = p->length - sizeof(packet_header);
             d.lock.unlock();
             d.queued.fetch_sub(bytes, std::memory_order_relaxed);
@@ -150,11 +173,36 @@ void outbox::flush(destination &d) noexcept {
 void outbox::handled(lane in, int source) noexcept {
     destination &d = all_[static_cast<std::size_t>(source)];
     d.lock.lock();
-    line &l = d.lines[index_of(in)];
-    const bool many = ++l.owed >= window_ / 2;
+    ++d.lines[index_of(in)].owed;
+    const bool many = owes_many(d);
     d.lock.unlock();
-    if (many && !ending_.load(std::memory_order_relaxed)) {
+    if (many) {
         return_credits(d, source);
+    }
+}
+
+bool outbox::owes_many(const destination &d) const noexcept {
+    bool many = false;
+    for (const line &l : d.lines) {
+        many = many || l.owed >= window_ / 2;
+    }
+    return many && !ending_.load();
+}
+
+kept_credit *outbox::keep(kept_credit *&kept, lane in, int source) noexcept {
+    if (kept == nullptr) {
+        kept = new (std::nothrow) kept_credit{1, in, source};
+    }
+    if (kept != nullptr) {
+        kept->parts.fetch_add(1, std::memory_order_relaxed);
+    }
+    return kept;
+}
+
+void outbox::give_back(kept_credit *kept) noexcept {
+    if (kept != nullptr && kept->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        handled(kept->in, kept->source);
+        delete kept;
     }
 }
 
@@ -165,14 +213,13 @@ void outbox::return_credits(destination &d, int rank) noexcept {
     }
     p->begin(lane::internal, rank);
     d.lock.lock();
-    unsigned some = 0;
-    for (unsigned i = 0; i < lanes; ++i) {
-        some += d.lines[i].owed;
-        p->head().returned[i] = static_cast<std::uint16_t>(std::exchange(d.lines[i].owed, 0));
+    const bool still = owes_many(d); // another thread may have returned them, and end() forbids it
+    if (still) {
+        add_credits(d, *p);
+        ++d.packets;
     }
-    d.packets += some != 0 ? 1 : 0;
     d.lock.unlock();
-    if (some != 0) {
+    if (still) {
         post(*p);
     } else {
         pool_.give(*p);
@@ -200,10 +247,13 @@ void outbox::returned(int from, const packet_header &head) noexcept {
     }
 }
 
-void outbox::lost(lane in, int rank) noexcept {
-    destination &d = all_[static_cast<std::size_t>(rank)];
+void outbox::lost(packet &p) noexcept {
+    destination &d = all_[static_cast<std::size_t>(p.rank)];
     d.lock.lock();
-    ++d.lines[index_of(in)].credits;
+    for (unsigned i = 0; i < lanes; ++i) {
+        d.lines[i].owed += p.head().returned[i];
+    }
+    d.lines[index_of(p.in)].credits += p.head().messages != 0 ? 1 : 0;
     --d.packets;
     d.lock.unlock();
     touch(d);

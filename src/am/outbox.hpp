@@ -20,16 +20,34 @@
 
 namespace thence::am {
 
+// A credit that is given back when all that its packet has brought has ended: held messages, puts, and gets.
+struct kept_credit {
+    std::atomic<unsigned> parts{1}; // and the packet itself
+    lane in;
+    int source;
+};
+
+// What is told when a message leaves. Either may be null.
+struct attached {
+    leaving_note *note = nullptr;
+    transfer *announced = nullptr;
+};
+
 class outbox {
 public:
     outbox(network &by, packet_pool &packets) noexcept : by_(by), pool_(packets) {}
     outbox &operator=(outbox &&) = delete;
     ~outbox();
-    bool begin(int ranks, int window) noexcept; // false: memory is exhausted
+    // `most_announced`: messages in a packet of the lane `internal`. False: memory is exhausted.
+    bool begin(int ranks, int window, unsigned most_announced) noexcept;
 
-    // The payload is that of `a` and behind it that of `b`. `note` may be null; it is owned from here on if this
-    // succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
-    int send(lane in, int rank, std::uint32_t number, piece a, piece b, leaving_note *note, bool more_follows) noexcept;
+    // The payload is that of `a` and behind it that of `b`. What is attached is owned from here on if
+    // this succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
+    int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept;
+    // Counts the announcements to a process.
+    std::uint32_t next_serial(int rank) noexcept {
+        return all_[static_cast<std::size_t>(rank)].serial.fetch_add(1, std::memory_order_relaxed);
+    }
     // Bytes that wait for this process.
     std::size_t queued(int rank) const noexcept {
         return all_[static_cast<std::size_t>(rank)].queued.load(std::memory_order_relaxed);
@@ -40,15 +58,21 @@ public:
 
     // This process has handled a packet that had messages: its sender gets a credit back.
     void handled(lane in, int source) noexcept;
+    // In place of handled(): a part of what a packet has brought goes on. `kept` is null before the first. Null: memory
+    // is exhausted, and the credit goes back early.
+    static kept_credit *keep(kept_credit *&kept, lane in, int source) noexcept;
+    // A part has ended, or the packet is handled but for its parts. Null: it was not kept.
+    void give_back(kept_credit *kept) noexcept;
     // A packet has brought credits back.
     void returned(int from, const packet_header &head) noexcept;
-    // A packet that had messages was not sent: its credit is there again. The next flush_touched() sends what waits.
-    void lost(lane in, int rank) noexcept;
-    // Sends what waits, as far as there are credits.
+    // A packet was not sent: its credit is there again, and those that it gave back are owed again. The next
+    // flush_touched() sends what waits.
+    void lost(packet &p) noexcept;
+    // Sends what waits, as far as there are credits, and the credits that must not wait.
     void flush_touched() noexcept;
     bool any_touched() const noexcept { return touched_.load(std::memory_order_relaxed) != nullptr; }
     // No credits are given back from now on.
-    void end() noexcept { ending_.store(true, std::memory_order_relaxed); }
+    void end() noexcept { ending_.store(true); }
 
 private:
     struct line {
@@ -62,6 +86,7 @@ private:
         line lines[lanes];
         std::uint64_t packets = 0; // that were sent
         std::atomic<std::size_t> queued{0};
+        std::atomic<std::uint32_t> serial{0};
         std::atomic<bool> is_touched{false};
         destination *next_touched = nullptr;
     };
@@ -69,17 +94,21 @@ private:
     void post(packet &p) noexcept;
     void flush(destination &d) noexcept;
     void touch(destination &d) noexcept;
+    bool has_room(packet &p, std::size_t bytes) const noexcept;
+    static void add_credits(destination &d, packet &p) noexcept;
+    bool owes_many(const destination &d) const noexcept; // under its lock
     void return_credits(destination &d, int rank) noexcept;
 
     network &by_;
     packet_pool &pool_;
     unsigned window_ = 0;
+    unsigned most_announced_ = 1;
     std::vector<destination> all_;
     std::vector<std::uint64_t> sent_to_;
     std::atomic<destination *> touched_{nullptr}; // a list that is only pushed to, and taken as a whole
     std::atomic<std::size_t> queued_{0};
     std::atomic<std::uint64_t> packets_{0};
-    std::atomic<bool> ending_{false};
+    std::atomic<bool> ending_{false}; // read under the lock of a destination: packets_to() counts all that is sent
 };
 
 } // namespace thence::am

@@ -32,8 +32,8 @@ constexpr unsigned index_of(lane l) noexcept {
 }
 
 struct packet_header {
-    // Credits of these lanes that the receiver of this packet has again. A packet of the lane `internal` may give back
-    // those of all lanes, others those of their own.
+    // Credits of these lanes that the receiver of this packet has again. A packet of the lane `handlers` gives back none:
+    // it may wait long until a poll reads it.
     std::array<std::uint16_t, lanes> returned;
     std::uint16_t messages; // how many follow; 0: the packet has used no credit
 };
@@ -68,6 +68,8 @@ constexpr std::size_t padded(std::size_t bytes) noexcept {
     return (bytes + 7) & ~std::size_t{7};
 }
 
+struct transfer;
+
 // Told when a message has left. In memory of its own.
 struct leaving_note {
     leaving_note *next = nullptr;
@@ -80,6 +82,8 @@ struct packet {
     MPI_Request request = MPI_REQUEST_NULL;
     void *owner = nullptr; // the network, while it is being sent
     leaving_note *notes = nullptr;
+    transfer *announced = nullptr; // the puts and gets that begin when it has left, in order
+    transfer *last_announced = nullptr;
     std::size_t length = 0;
     int rank = 0;
     lane in = lane::handlers;
@@ -91,6 +95,7 @@ struct packet {
         in = l;
         rank = to;
         notes = nullptr;
+        announced = nullptr;
         head() = {};
         length = sizeof(packet_header);
     }

@@ -30,7 +30,7 @@ bool message_engine::release() noexcept {
 
 bool message_engine::is_passive() const noexcept {
     return holds_.load(std::memory_order_acquire) == 0 && outbox_.queued() == 0 && outgoing_.count() == 0 &&
-           !handlers_.any_held();
+           handlers_.held() == 0;
 }
 
 void message_engine::wave_ended(int error, totals all) noexcept {

@@ -79,7 +79,6 @@ outgoing_data::~outgoing_data() {
 
 void outgoing_data::add(transfer &t) noexcept {
     t.next = nullptr;
-    count_.fetch_add(1, std::memory_order_relaxed);
     lock_.lock();
     (last_ != nullptr ? last_->next : first_) = &t;
     last_ = &t;
@@ -115,7 +114,7 @@ void outgoing_data::end(transfer &t, int error) noexcept {
 void outgoing_data::left(transfer &t, int error) noexcept {
     end(t, error);
     start_waiting();
-    count_.fetch_sub(1, std::memory_order_release); // the last access: the engine may be freed now
+    forget(); // the last access: the engine may be freed now
 }
 
 namespace {
@@ -135,8 +134,11 @@ void outgoing_data::start_waiting() noexcept {
     while (transfer *const t = take()) {
         int error = MPI_SUCCESS;
         if (by_.send_data(*t, error)) {
+            if (error != MPI_SUCCESS) [[unlikely]] {
+                by_.send_no_data(t->rank, t->tag);
+            }
             end(*t, error);
-            count_.fetch_sub(1, std::memory_order_release);
+            forget();
         }
     }
     starting = outer;

@@ -58,12 +58,15 @@ public:
     ~outgoing_data();
     void begin(int most) noexcept { most_ = most; }
 
+    // One will be added, or forgotten.
+    void expect() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+    void forget() noexcept { count_.fetch_sub(1, std::memory_order_release); }
     void add(transfer &t) noexcept;
     // One has left.
     void left(transfer &t, int error) noexcept;
     void start_waiting() noexcept;
     bool any_waits() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-    // How many are under way or wait.
+    // How many are expected, under way or wait.
     std::size_t count() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:

@@ -202,7 +202,7 @@ int network::begin(MPI_Comm, const thence_am_options &, std::size_t) noexcept {
     size_ = static_cast<int>(w.nodes.size());
     state_->of = &w.nodes[static_cast<std::size_t>(rank_)];
     state_->of->events = &to_;
-    largest_data_tag_ = 32767;
+    largest_data_tag_ = w.largest_data_tag;
     return MPI_SUCCESS;
 }
 int network::start(MPI_Comm, int code) noexcept {
@@ -229,7 +229,7 @@ void network::send(packet &p) noexcept {
     std::memcpy(copy.content.data(), p.content(), p.length);
     to.under_way.push_back(std::move(copy));
     to.most_for_this = std::max(to.most_for_this, to.under_way.size() + to.for_polls.size());
-    if (state_->in->sends_complete_at_once) {
+    if (state_->in->sends_complete_at_once || state_->in->packets_complete_at_once) {
         to_.left(p, MPI_SUCCESS);
     } else {
         me.leaving.push_back(&p);
@@ -237,7 +237,7 @@ void network::send(packet &p) noexcept {
 }
 
 bool network::send_data(transfer &t, int &error) noexcept {
-    error = state_->of->send_error;
+    error = state_->of->data_error;
     if (error != MPI_SUCCESS) {
         return true;
     }
@@ -253,8 +253,14 @@ bool network::send_data(transfer &t, int &error) noexcept {
     return false;
 }
 
+void network::send_no_data(int rank, int tag) noexcept {
+    state_->in->nodes[static_cast<std::size_t>(rank)].data_under_way.push_back({rank_, tag, {}});
+}
+
 void network::receive_data(transfer &t, bool in_polls_only) noexcept {
-    state_->of->receives.push_back({&t, in_polls_only});
+    fake::node &me = *state_->of;
+    me.receives.push_back({&t, in_polls_only});
+    me.most_receives = std::max(me.most_receives, me.receives.size());
 }
 
 void network::begin_wave(totals mine) noexcept {

@@ -45,6 +45,8 @@ struct node {
     bool may_call = true;
     totals given;
     int send_error = MPI_SUCCESS;  // of the next packets
+    int data_error = MPI_SUCCESS;  // of the next messages with data
+    std::size_t most_receives = 0; // for data, that are posted
     std::size_t most_for_this = 0; // packets that were not handled, at most
     std::size_t most_data_leaving = 0;
 };
@@ -59,7 +61,9 @@ public:
     std::vector<node> nodes;
     std::mt19937 random;
     bool sends_complete_at_once = false;
+    bool packets_complete_at_once = false;
     std::size_t joined = 0;
+    int largest_data_tag = 32767;
     long unhandled_packets() const;
 
 private:

@@ -233,6 +233,97 @@ TEST(messages, tell_when_they_have_left) {
     }
 }
 
+// Messages that wait for their handler keep their credit.
+TEST(messages, that_are_held_use_bounded_memory) {
+    for (const unsigned flags : both) {
+        engines all(2);
+        long handled = 0;
+        all[0].handlers().add(9, {&count, &handled, flags});
+        long accepted = 0;
+        for (int i = 0; i < 20000; ++i) {
+            accepted += all.send(0, 1, 9, {}, when_full::give_up) == MPI_SUCCESS ? 1 : 0;
+            all.run_once();
+        }
+        EXPECT_EQ(handled, 0);
+        EXPECT_LE(all[1].handlers().held(), 4U * 24U); // the window, and what has room in a packet
+        all[1].handlers().add(9, {&count, &handled, flags});
+        EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS));
+        EXPECT_EQ(handled, accepted);
+    }
+}
+
+// Credits do not come in packets that wait for a poll of their receiver.
+TEST(messages, leave_though_their_sender_polls_no_handlers) {
+    engines all(2);
+    long handled = 0;
+    all.add(0, &count, &handled);
+    for (int i = 0; i < 8; ++i) { // more than the window, each in a packet of its own
+        const char much[104] = {};
+        all.send(0, 1, 0, {much, sizeof much});
+        all.send(1, 0, 0, {much, sizeof much});
+    }
+    for (int i = 0; i < 2000; ++i) { // process 0 is in MPI, but runs no handlers
+        all[1].progress(nullptr);
+        all.network.step();
+    }
+    EXPECT_EQ(handled, 8);
+    all.quiesce();
+    EXPECT_EQ(handled, 16);
+}
+
+// A credit that was on its way back is not lost with its packet.
+TEST(messages, leave_though_packets_with_credits_were_lost) {
+    engines all(2);
+    long handled = 0;
+    all.add(0, &count, &handled);
+    for (int i = 0; i < 100; ++i) {
+        const char much[104] = {};
+        all.send(0, 1, 0, {much, sizeof much});
+    }
+    all.network.nodes[1].send_error = MPI_ERR_OTHER;
+    for (int i = 0; i < 2000; ++i) {
+        all.run_once();
+    }
+    EXPECT_LT(handled, 100);
+    EXPECT_EQ(all.failures.size(), 1U); // told once
+    all.network.nodes[1].send_error = MPI_SUCCESS;
+    EXPECT_EQ(all.quiesce(), (std::vector<int>{MPI_SUCCESS, MPI_ERR_OTHER}));
+    EXPECT_EQ(handled, 100);
+}
+
+// Who is told that a message has left may send the next: calls do not nest, and a full receiver is no error there.
+TEST(messages, that_are_sent_when_another_has_left_do_not_nest) {
+    engines all(2);
+    all.network.sends_complete_at_once = true;
+    long handled = 0;
+    all.add(0, &count, &handled);
+    struct chain {
+        message_engine *engine;
+        int left = 1000;
+        int depth = 0;
+        int deepest = 0;
+        static void next(int, void *data) {
+            auto &c = *static_cast<chain *>(data);
+            c.deepest = std::max(c.deepest, ++c.depth);
+            EXPECT_TRUE(c.engine->must_not_wait());
+            if (--c.left > 0) {
+                const char much[104] = {};
+                bool sent = false;
+                EXPECT_EQ(c.engine->send(1, 0, {much, sizeof much}, when_full::wait, nullptr, sent), MPI_SUCCESS);
+                EXPECT_EQ(c.engine->send(1, 0, {}, when_full::queue, new leaving_note{nullptr, &next, data}, sent),
+                          MPI_SUCCESS);
+            }
+            --c.depth;
+        }
+    } c{&all[0]};
+    bool sent = false;
+    all[0].send(1, 0, {}, when_full::queue, new leaving_note{nullptr, &chain::next, &c}, sent);
+    all.quiesce();
+    EXPECT_EQ(c.left, 0);
+    EXPECT_LE(c.deepest, 3);
+    EXPECT_EQ(handled, 1 + 2 * 999);
+}
+
 TEST(messages, of_threads_that_may_not_call_mpi_leave_in_the_progress_of_the_one_that_may) {
     engines all(2);
     long handled = 0;

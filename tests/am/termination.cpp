@@ -173,12 +173,11 @@ TEST(quiescence, loses_no_message_of_the_next_phase) {
                 [](int, void *data) {
                     phase &of = *static_cast<phase *>(data);
                     ++of.told;
-                    (*of.of)[of.rank].handlers().add(5,
-                                                     {[](const thence_am_message *, void *handled) {
-                                                          ++*static_cast<int *>(handled);
-                                                          return MPI_SUCCESS;
-                                                      },
-                                                      &of.handled, 0});
+                    (*of.of)[of.rank].handlers().add(5, {[](const thence_am_message *, void *handled) {
+                                                             ++*static_cast<int *>(handled);
+                                                             return MPI_SUCCESS;
+                                                         },
+                                                         &of.handled, 0});
                     of.of->send(of.rank, 1 - of.rank, 5);
                 },
                 &p);

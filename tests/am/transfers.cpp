@@ -94,6 +94,7 @@ TEST(transfers, a_get_brings_the_data) {
 
 TEST(transfers, leave_first_come_first_served_and_few_at_a_time) {
     engines all(2); // two at a time
+    all.network.packets_complete_at_once = true;
     shared_memory there(all[1], 1, 1000);
     std::vector<int> from(10, 3);
     struct order {
@@ -178,6 +179,112 @@ TEST(transfers, to_memory_that_was_forgotten_are_told) {
     // A new registration in its place has another key.
     shared_memory other(all[1], 1, 100);
     EXPECT_NE(other.name.key, there.name.key);
+}
+
+// A million puts to a process that makes no progress: what it has of them is bounded, and so are the gets of this one.
+TEST(transfers, to_a_slow_process_use_bounded_memory) {
+    engines all(2);
+    all.network.largest_data_tag = 2047;
+    all.network.sends_complete_at_once = true;
+    shared_memory there(all[1], 1, 1);
+    long handled = 0;
+    all.add(
+        0,
+        [](const thence_am_message *, void *data) {
+            ++*static_cast<long *>(data);
+            return MPI_SUCCESS;
+        },
+        &handled);
+    std::vector<int> data(1, 7);
+    outcome put;
+    outcome get;
+    for (int i = 0; i < 3000; ++i) {
+        all[0].put(*to_move(1, data, put, 0), there.name, 0);
+        all[0].get(*to_move(1, data, get), there.name, 0);
+        all[0].progress(nullptr);
+        all.network.step();
+    }
+    EXPECT_LE(all.network.nodes[0].most_receives, 4U * 4U); // the window, and what has room in a packet
+    EXPECT_LE(all.network.nodes[1].most_receives, 4U * 4U);
+    EXPECT_LE(all.network.nodes[1].data_under_way.size(), 4U * 4U);
+    EXPECT_EQ(handled, 0);
+    EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS));
+    EXPECT_EQ(handled, 3000);
+    EXPECT_EQ(put.ended, 3000);
+    EXPECT_EQ(get.ended, 3000);
+}
+
+// Of what has no place one message has memory at a time.
+TEST(transfers, to_memory_that_was_forgotten_use_bounded_memory) {
+    engines all(2);
+    shared_memory there(all[1], 1, 100);
+    ASSERT_TRUE(all[1].memory().remove(there.name.key));
+    std::vector<int> data(100, 5);
+    outcome put;
+    for (int i = 0; i < 200; ++i) {
+        all[0].put(*to_move(1, data, put), there.name, 0);
+    }
+    EXPECT_EQ(all.quiesce(), (std::vector<int>{MPI_SUCCESS, MPI_ERR_ARG}));
+    EXPECT_EQ(put.ended, 200);
+    EXPECT_EQ(all.failures.size(), 200U);
+    EXPECT_EQ(all.network.nodes[1].most_receives, 1U);
+}
+
+// Tags are used again, and still each put has its own data.
+TEST(transfers, do_not_mistake_data_when_tags_come_again) {
+    engines all(2);
+    all.network.largest_data_tag = 1023;
+    constexpr int count = 5000;
+    shared_memory there(all[1], 1, count);
+    std::vector<std::vector<int>> from;
+    outcome o;
+    for (int i = 0; i < count; ++i) {
+        from.push_back({i});
+    }
+    for (int i = 0; i < count; ++i) {
+        all[0].put(*to_move(1, from[static_cast<std::size_t>(i)], o), there.name,
+                   static_cast<std::size_t>(i) * sizeof(int));
+    }
+    all.quiesce();
+    std::vector<int> expected(count);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(there.values, expected);
+}
+
+// The other half of a transfer ends with an error, too.
+TEST(transfers, whose_data_cannot_be_sent_end_in_both_processes) {
+    engines all(2);
+    shared_memory there(all[1], 1, 100);
+    std::vector<int> data(10, 5);
+    outcome put;
+    outcome get;
+    all.network.nodes[0].data_error = MPI_ERR_OTHER;
+    all.network.nodes[1].data_error = MPI_ERR_OTHER;
+    all[0].put(*to_move(1, data, put), there.name, 0);
+    all[0].get(*to_move(1, data, get), there.name, 0);
+    EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_ERR_OTHER));
+    EXPECT_EQ(put.ended, 1);
+    EXPECT_EQ(put.error, MPI_ERR_OTHER);
+    EXPECT_EQ(get.ended, 1);
+    EXPECT_NE(get.error, MPI_SUCCESS);
+    EXPECT_EQ(there.values[0], -1);
+}
+
+TEST(transfers, whose_announcement_is_lost_end) {
+    engines all(2);
+    shared_memory there(all[1], 1, 100);
+    std::vector<int> data(10, 5);
+    outcome put;
+    outcome get;
+    all.network.nodes[0].send_error = MPI_ERR_OTHER;
+    all[0].put(*to_move(1, data, put), there.name, 0);
+    all[0].get(*to_move(1, data, get), there.name, 0);
+    EXPECT_EQ(all.quiesce(), (std::vector<int>{MPI_ERR_OTHER, MPI_SUCCESS}));
+    EXPECT_EQ(put.ended, 1);
+    EXPECT_EQ(put.error, MPI_ERR_OTHER);
+    EXPECT_EQ(get.ended, 1);
+    EXPECT_EQ(get.error, MPI_ERR_OTHER);
+    EXPECT_TRUE(all.network.nodes[1].receives.empty());
 }
 
 TEST(transfers, do_not_wait_for_credits_of_messages_that_are_not_handled) {

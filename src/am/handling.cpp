@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What arrives, what has left, and the handlers that are called.
+//
+// The credit of a packet goes back when all of its messages are handled, also those that wait for their handlers, and
+// when the puts and gets that it has announced have ended: so they use bounded memory.
+#include "am/engine.hpp"
+
+#include "am/scope.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace thence::am {
+
+namespace {
+
+// What a handler has sent waits for so long for others that go to the same process.
+constexpr base::nanoseconds longest_wait = 10'000;
+
+} // namespace
+
+void message_engine::left(packet &p, int error) noexcept {
+    leaving_note *note = p.notes;
+    transfer *announced = p.announced;
+    const int rank = p.rank;
+    const bool has_messages = p.head().messages != 0;
+    const std::uint64_t lost = error != MPI_SUCCESS && p.in != lane::internal ? p.head().messages : 0;
+    if (error != MPI_SUCCESS) [[unlikely]] {
+        outbox_.lost(p);
+    }
+    pool_.give(p);
+    if (error != MPI_SUCCESS && (has_messages || !has_lost_credits_.exchange(true))) [[unlikely]] {
+        fail(error, rank, THENCE_AM_NO_HANDLER,
+             has_messages ? "messages are lost that MPI could not send"
+                          : "MPI could not send a message that returns credits: this is tried again");
+    }
+    while (announced != nullptr) {
+        transfer *const next = announced->next;
+        begin_transfer(*announced, error);
+        announced = next;
+    }
+    while (note != nullptr) {
+        leaving_note *const next = note->next;
+        const leaving_note told = *note;
+        delete note;
+        tell(told.done, error, told.data);
+        note = next;
+    }
+    if (lost != 0) {
+        handled_.fetch_add(lost, std::memory_order_release); // nobody else will count them
+    }
+}
+
+// `done` is called like a handler. What it sends leaves when the outermost has returned: so calls do not nest deeply.
+void message_engine::tell(thence_am_done *done, int error, void *data) noexcept {
+    const message_engine *const outer = std::exchange(scope.of, this);
+    done(error, data);
+    scope.of = outer;
+    ++scope.handled;
+    if (outer == this || scope.flushes) {
+        return;
+    }
+    scope.flushes = true;
+    for (int i = 0; i < 64 && outbox_.any_touched(); ++i) { // more is left to progress()
+        outbox_.flush_touched();
+    }
+    scope.flushes = false;
+}
+
+// What arrives.
+
+void message_engine::arrived(lane in, int source, unsigned char *content, std::size_t) noexcept {
+    packet_header head;
+    std::memcpy(&head, content, sizeof head);
+    outbox_.returned(source, head);
+    if (head.messages == 0) {
+        return;
+    }
+    const message_engine *const outer = std::exchange(scope.of, this);
+    packet_origin from{in, source, nullptr};
+    thence_am_message m{reinterpret_cast<thence_am>(this), source, 0, nullptr, 0, nullptr, 0};
+    std::size_t at = sizeof head;
+    for (unsigned i = 0; i < head.messages; ++i) {
+        message_header begins;
+        std::memcpy(&begins, content + at, sizeof begins);
+        at += sizeof begins;
+        if (in == lane::internal) {
+            handle_internal(static_cast<internal_message>(begins.number), from, content + at, begins.bytes);
+        } else {
+            m.number = static_cast<int>(begins.number);
+            m.payload = content + at;
+            m.bytes = begins.bytes;
+            handle(from, m);
+        }
+        at += padded(begins.bytes);
+        if (outbox_.any_touched() && i + 1 < head.messages) {
+            const base::nanoseconds now = base::read_clock();
+            if (scope.waiting_since == 0) {
+                scope.waiting_since = now;
+            } else if (now - scope.waiting_since > longest_wait) {
+                outbox_.flush_touched();
+                scope.waiting_since = 0;
+            }
+        }
+    }
+    scope.waiting_since = 0;
+    scope.of = outer;
+    scope.handled += head.messages;
+    outbox_.flush_touched();
+    if (from.kept == nullptr) [[likely]] {
+        outbox_.handled(in, source);
+    } else {
+        outbox_.give_back(from.kept);
+    }
+    if (in != lane::internal) {
+        handled_.fetch_add(head.messages, std::memory_order_release); // held messages have been counted in `sent` again
+    }
+}
+
+void message_engine::handle(packet_origin &from, thence_am_message &m) noexcept {
+    const registered_handler *const handler = handlers_.find(m.number);
+    if (handler == nullptr || (from.in != lane::handlers && (handler->flags & THENCE_AM_SHORT) == 0)) [[unlikely]] {
+        hold_or_fail(m, outbox::keep(from.kept, from.in, from.source));
+        return;
+    }
+    call(*handler, m);
+}
+
+void message_engine::call(const registered_handler &handler, const thence_am_message &m) noexcept {
+    if (const int code = handler.call(&m, handler.data); code != MPI_SUCCESS) [[unlikely]] {
+        fail(code, m.source, m.number, "a handler has returned an error");
+    }
+}
+
+void message_engine::call_alone(const registered_handler &handler, const thence_am_message &m) noexcept {
+    const message_engine *const outer = std::exchange(scope.of, this);
+    call(handler, m);
+    scope.of = outer;
+    ++scope.handled;
+    outbox_.flush_touched();
+}
+
+void message_engine::hold_or_fail(const thence_am_message &m, kept_credit *credit) noexcept {
+    if (m.number < 0 || m.number >= THENCE_AM_MOST_HANDLERS) {
+        fail(MPI_ERR_ARG, m.source, m.number, "a message is lost: there is no handler with this number");
+        outbox_.give_back(credit);
+        return;
+    }
+    sent_.fetch_add(1, std::memory_order_relaxed);
+    if (!handlers_.hold(m, credit)) {
+        fail(MPI_ERR_NO_MEM, m.source, m.number, "a message is lost: there is no memory to keep it until a poll");
+        outbox_.give_back(credit);
+        handled_.fetch_add(1, std::memory_order_release);
+    }
+}
+
+// `all`: also those that have no handler, which are lost.
+void message_engine::run_held(bool all) noexcept {
+    for (std::size_t some = handlers_.held(); some != 0; --some) { // not those that come meanwhile
+        const std::unique_ptr<held_message> held(handlers_.take(all));
+        if (held == nullptr) {
+            return;
+        }
+        const thence_am_message &m = held->message;
+        if (const registered_handler *const handler = handlers_.find(m.number)) {
+            call_alone(*handler, m);
+        } else {
+            fail(MPI_ERR_ARG, m.source, m.number, "a message is lost: no handler with this number is registered here");
+        }
+        outbox_.give_back(held->credit);
+        handled_.fetch_add(1, std::memory_order_release);
+    }
+}
+
+void message_engine::receive_failed(int error) noexcept {
+    fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not receive a message");
+}
+
+void message_engine::fail(int error, int rank, int number, const char *what) noexcept {
+    int none = MPI_SUCCESS;
+    first_error_.compare_exchange_strong(none, error);
+    if (options_.failed != nullptr) {
+        const thence_am_failure told{reinterpret_cast<thence_am>(this), error, rank, number, what};
+        options_.failed(&told, options_.failed_data);
+        return;
+    }
+    std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", network_.rank(), what,
+                 error, rank, number);
+}
+
+} // namespace thence::am
