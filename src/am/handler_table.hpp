@@ -60,8 +60,8 @@ public:
     // Keeps a copy, and the credit. The number is that of a handler that may be registered. False: memory is exhausted.
     bool hold(const thence_am_message &m, kept_credit *credit) noexcept;
     std::size_t held() const noexcept { return held_count_.load(std::memory_order_acquire); }
-    // Takes a message that has a handler or, with `any`, also one that has none: those of a number in order. Null: there
-    // is none. The caller deletes it.
+    // Takes a message that has a handler or, with `any`, also one that has none: those of a number in order. Null:
+    // there is none. The caller deletes it.
     held_message *take(bool any) noexcept;
 
 private:

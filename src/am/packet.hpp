@@ -32,8 +32,8 @@ constexpr unsigned index_of(lane l) noexcept {
 }
 
 struct packet_header {
-    // Credits of these lanes that the receiver of this packet has again. A packet of the lane `handlers` gives back none:
-    // it may wait long until a poll reads it.
+    // Credits of these lanes that the receiver of this packet has again. A packet of the lane `handlers` gives back
+    // none: it may wait long until a poll reads it.
     std::array<std::uint16_t, lanes> returned;
     std::uint16_t messages; // how many follow; 0: the packet has used no credit
 };
