@@ -35,12 +35,17 @@ protected:
     }
     void TearDown() override {
         for (int i = 0; i < 3; ++i) {
-            count_freed_window(window(i));
+            free_window(i);
         }
         progress::stop_observing_calls();
         on_fake::TearDown();
     }
-    static long outstanding() { return progress::plain.outstanding.load(); }
+    static void free_window(int number) {
+        MPI_Win freed = window(number);
+        const counted_window_free frees(&freed);
+        freed = MPI_WIN_NULL;
+    }
+    static long outstanding() { return progress::operations_outstanding(); }
     static bool helper_polls() {
         const unsigned long long before = world.progress_calls;
         for (const auto end = std::chrono::steady_clock::now() + 20s; world.progress_calls <= before + 3;) {
@@ -70,7 +75,7 @@ TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_
     end_accesses(window(0));
     EXPECT_EQ(outstanding(), 1);
     end_accesses(window(2));
-    count_freed_window(window(1));
+    free_window(1);
     EXPECT_EQ(outstanding(), 0);
 }
 
@@ -84,7 +89,7 @@ TEST_P(counted_windows, exposure_is_outstanding_until_it_ends) {
     EXPECT_EQ(outstanding(), 0);
     count_exposure(window(0));
     count_access(window(0), 1);
-    count_freed_window(window(0));
+    free_window(0);
     EXPECT_EQ(outstanding(), 0);
 }
 
@@ -94,14 +99,62 @@ TEST_P(counted_windows, the_helper_looks_while_other_ranks_may_access_a_window) 
         EXPECT_TRUE(progress::any_window());
         EXPECT_TRUE(helper_polls()) << "nothing is outstanding, but a window exists";
         EXPECT_FALSE(progress::plain.helper_rests.load());
-        count_freed_window(window(0));
+        free_window(0);
         EXPECT_FALSE(progress::any_window());
-        count_freed_window(window(0));
+        free_window(0);
         std::this_thread::sleep_for(20ms);
         const unsigned long long before = world.progress_calls;
         std::this_thread::sleep_for(30ms);
         EXPECT_EQ(world.progress_calls, before) << "no window exists";
     }
+}
+
+// As MPI may do it on two threads: one is in MPI_Win_free when the other creates a window with the same handle.
+TEST_P(counted_windows, a_new_one_with_the_handle_of_one_that_is_being_freed_is_another) {
+    count_window(window(0), MPI_INFO_NULL);
+    count_access(window(0), 1);
+    {
+        MPI_Win freed = window(0);
+        const counted_window_free frees(&freed);
+        freed = MPI_WIN_NULL;
+        count_window(window(0), MPI_INFO_NULL);
+        count_access(window(0), 2);
+        EXPECT_EQ(outstanding(), 2);
+    }
+    EXPECT_EQ(outstanding(), 1);
+    EXPECT_TRUE(progress::any_window());
+    {
+        MPI_Win refused = window(0);
+        const counted_window_free frees(&refused);
+    }
+    EXPECT_EQ(outstanding(), 1) << "MPI has not freed it";
+    free_window(0);
+    EXPECT_EQ(outstanding(), 0);
+    EXPECT_FALSE(progress::any_window());
+}
+
+TEST_P(counted_windows, between_two_fences_other_ranks_may_access_a_window_that_forbids_locks) {
+    count_fence(window(0), 0);
+    EXPECT_TRUE(progress::any_window());
+    EXPECT_TRUE(helper_polls());
+    count_fence(window(0), MPI_MODE_NOPRECEDE);
+    EXPECT_TRUE(progress::any_window());
+    count_fence(window(0), MPI_MODE_NOSUCCEED);
+    EXPECT_FALSE(progress::any_window());
+    count_fence(window(0), 0);
+    count_exposure(window(0));
+    EXPECT_FALSE(progress::any_window()) << "an epoch of another kind has begun";
+    EXPECT_EQ(outstanding(), 1);
+    end_exposure(window(0));
+    count_fence(window(0), 0);
+    end_fence(window(0)); // MPI_Win_start
+    EXPECT_FALSE(progress::any_window());
+    count_fence(window(0), 0);
+    free_window(0);
+    EXPECT_FALSE(progress::any_window());
+    count_window(window(1), MPI_INFO_NULL);
+    count_fence(window(1), MPI_MODE_NOSUCCEED);
+    EXPECT_TRUE(progress::any_window()) << "any rank may lock it";
 }
 
 THENCE_RULES(counted_windows);

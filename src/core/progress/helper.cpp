@@ -105,12 +105,11 @@ void rest() noexcept {
         wake(); // the hook may have gone to rest while `awake` was false
         return;
     }
-    plain.helper_rests.store(true, std::memory_order_seq_cst);
-    if (!any_plain_operation() && !any_window()) {
+    if (begin_helper_rest()) {
         epoch_.wait(seen, std::memory_order_seq_cst);
         wakeups_.fetch_add(1, std::memory_order_relaxed);
+        end_helper_rest();
     }
-    plain.helper_rests.store(false, std::memory_order_relaxed);
 }
 
 // Polls and runs what is ready. Returns true if anything ran.

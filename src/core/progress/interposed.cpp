@@ -9,15 +9,27 @@ namespace thence::progress {
 
 namespace {
 
-std::mutex mutex; // guards each count together with its bit
+std::mutex mutex; // guards each count together with its bit, and what follows from them
 long own_communicator_count = 0;
 long way_to_wait_count = 0;
+std::atomic<bool> may_only_count{false};
+
+constexpr std::uint64_t never = 1; // reasons are bits above those of an address
+
+// Counting is one reason for each of the two bits. Where no hook runs callbacks, a program without any has nothing to
+// catch up with.
+void find_reasons_to_count() noexcept {
+    const bool alone = may_only_count && own_communicator_count == 1 && way_to_wait_count == 1;
+    const std::uint64_t hook = slow_path_reasons.load() & no_hook_runs;
+    reasons_to_count.store(alone ? own_communicators | way_to_wait_added | hook : never);
+}
 
 void add(std::uint64_t reason, long &count) noexcept {
     const std::scoped_lock guard(mutex);
     if (count++ == 0) {
         slow_path_reasons.fetch_or(reason);
     }
+    find_reasons_to_count();
 }
 
 void remove(std::uint64_t reason, long &count) noexcept {
@@ -25,11 +37,20 @@ void remove(std::uint64_t reason, long &count) noexcept {
     if (--count == 0) {
         slow_path_reasons.fetch_and(~reason);
     }
+    find_reasons_to_count();
 }
 
 } // namespace
 
 std::atomic<std::uint64_t> slow_path_reasons{0};
+std::atomic<std::uint64_t> reasons_to_count{never};
+
+void allow_only_to_count(bool allowed) noexcept {
+    if (may_only_count.exchange(allowed) != allowed) {
+        const std::scoped_lock guard(mutex);
+        find_reasons_to_count();
+    }
+}
 interposition (*look_where_calls_lead)() noexcept = nullptr;
 
 namespace {

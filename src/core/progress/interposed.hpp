@@ -41,6 +41,15 @@ inline constexpr std::uint64_t way_to_wait_added = std::uint64_t{1} << 47;
 // No hook of this MPI runs callbacks: a call that blocks must poll and run them itself.
 inline constexpr std::uint64_t no_hook_runs = std::uint64_t{1} << 48;
 
+// What slow_path_reasons is while calls of the program are counted for the helper thread (plain_operations.hpp), and
+// nothing else is to be done in them. Else a value that it never has.
+extern THENCE_INTERNAL std::atomic<std::uint64_t> reasons_to_count;
+inline bool calls_only_count() noexcept {
+    return slow_path_reasons.load(std::memory_order_relaxed) == reasons_to_count.load(std::memory_order_relaxed);
+}
+// Whether counting asks for nothing else. Any thread may call it.
+THENCE_INTERNAL void allow_only_to_count(bool allowed) noexcept;
+
 // Set own_communicators from the first call of add to the last of remove.
 void add_own_communicators() noexcept;
 void remove_own_communicators() noexcept;

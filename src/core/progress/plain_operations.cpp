@@ -9,6 +9,7 @@
 namespace thence::progress {
 
 constinit plain_operations plain;
+constinit std::array<call_counts, 16> all_call_counts;
 
 namespace {
 
@@ -17,16 +18,59 @@ void observe(unsigned why) noexcept {
         add_own_communicators(); // calls that start operations leave their fast path
         add_way_to_wait();       // and so do calls that complete them, and those that block
     }
+    allow_only_to_count(plain.observed.load() == for_helper && plain.in_mpi.load());
+}
+
+// What changes with each call, and how many threads are in calls that may block.
+struct calls_seen {
+    std::uint64_t changes = 0;
+    std::uint64_t blocked = 0;
+};
+calls_seen see_calls() noexcept {
+    calls_seen seen;
+    for (const call_counts &each : all_call_counts) {
+        const std::uint64_t calls = each.calls.load(std::memory_order_acquire);
+        seen.blocked += calls & call_counts::blocked_mask;
+        seen.changes += calls / call_counts::one_call + static_cast<std::uint64_t>(each.all_begun()) +
+                        static_cast<std::uint64_t>(each.ended.load(std::memory_order_relaxed));
+    }
+    return seen;
 }
 
 } // namespace
 
-void operations_ended(long count) noexcept {
-    note_call();
-    long before = plain.outstanding.load(std::memory_order_relaxed);
-    while (!plain.outstanding.compare_exchange_weak(before, std::max(before - count, 0L), std::memory_order_seq_cst,
-                                                    std::memory_order_relaxed)) {
+long operations_outstanding() noexcept {
+    std::int64_t all = 0;
+    for (const call_counts &each : all_call_counts) {
+        const std::int64_t ended = each.ended.load(std::memory_order_acquire); // first, since it is never more
+        all += each.all_begun() - ended;
     }
+    return all;
+}
+
+void operation_ended_elsewhere() noexcept {
+    std::any_of(all_call_counts.begin(), all_call_counts.end(), [](call_counts &each) { return each.end_one(); });
+}
+
+bool begin_helper_rest() noexcept {
+    plain.helper_rests.store(true, std::memory_order_seq_cst);
+    bool outstanding = false;
+    for (call_counts &each : all_call_counts) {
+        const std::int64_t begun = each.begun.fetch_or(call_counts::resting, std::memory_order_acq_rel);
+        outstanding = outstanding || begun != each.ended.load(std::memory_order_acquire);
+    }
+    if ((outstanding && counts_operations()) || any_window()) {
+        end_helper_rest();
+        return false;
+    }
+    return true;
+}
+
+void end_helper_rest() noexcept {
+    for (call_counts &each : all_call_counts) {
+        each.begun.fetch_and(~call_counts::resting, std::memory_order_acq_rel);
+    }
+    plain.helper_rests.store(false, std::memory_order_relaxed);
 }
 
 void window_created() noexcept {
@@ -45,13 +89,13 @@ void window_freed() noexcept {
 
 void program_watch::look() noexcept {
     computed_ = computes();
-    blocked_ = plain.blocked.load(std::memory_order_acquire) != 0;
+    const calls_seen seen = see_calls();
+    blocked_ = seen.blocked != 0;
     outstanding_ = any_plain_operation();
     has_windows_ = any_window();
-    const unsigned long calls = plain.calls.load(std::memory_order_relaxed);
     const base::nanoseconds now = base::read_clock();
-    if (calls != calls_ || blocked_) {
-        calls_ = calls;
+    if (seen.changes != calls_ || blocked_) {
+        calls_ = seen.changes;
         called_ = now;
     }
     quiet_ = now - called_;
@@ -76,11 +120,15 @@ void measure_calls() noexcept {
 }
 
 void stop_observing_calls() noexcept {
+    allow_only_to_count(false);
     if (plain.observed.exchange(0) != 0) {
         plain.stopped.store(base::read_clock());
         remove_own_communicators();
         remove_way_to_wait();
-        plain.outstanding.store(0);
+        for (call_counts &each : all_call_counts) {
+            while (each.end_one()) { // nobody else will end them
+            }
+        }
         plain.windows.store(0);
     }
 }

@@ -5,12 +5,13 @@
 // from then on its own calls say where it needs progress. With THENCE_REPORT the calls are measured, too
 // (interpose/requests/measured.hpp).
 //
-// Invariant: a thread that starts an operation, or creates a window, counts it, then reads `helper_rests`. The helper
-// sets `helper_rests`, then reads the counts. All of this is sequentially consistent, so one of them sees the other:
-// the helper does not rest while an operation or a window is counted.
+// Invariant: the helper does not rest while an operation or a window is counted. Operations: see call_counts.hpp. A
+// thread that creates a window counts it, then reads `helper_rests`. The helper sets `helper_rests`, then reads the
+// count. All of this is sequentially consistent, so one of them sees the other.
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/progress/call_counts.hpp"
 #include "core/progress/interposed.hpp"
 
 #include <atomic>
@@ -22,12 +23,9 @@ inline constexpr unsigned for_helper = 1;
 inline constexpr unsigned for_report = 2;
 
 struct plain_operations {
-    std::atomic<unsigned> observed{0}; // why interposed calls count: `for_helper`, `for_report`
-    std::atomic<bool> in_mpi{true};    // blocking calls wait inside MPI, so they make progress all the time
-    std::atomic<long> outstanding{0};  // never negative
-    std::atomic<long> windows{0};      // that other ranks may access at any time
-    std::atomic<unsigned long> calls{0};
-    std::atomic<unsigned> blocked{0};      // threads in MPI calls that may block
+    std::atomic<unsigned> observed{0};     // why interposed calls count: `for_helper`, `for_report`
+    std::atomic<bool> in_mpi{true};        // blocking calls wait inside MPI, so they make progress all the time
+    std::atomic<long> windows{0};          // that other ranks may access at any time
     std::atomic<bool> helper_rests{false}; // it must be woken
     std::atomic<std::int64_t> stopped{0};  // when calls were observed for the last time
 };
@@ -50,44 +48,58 @@ THENCE_INTERNAL void wake_helper_for_operations() noexcept;
 
 // The program has called MPI.
 inline void note_call() noexcept {
-    plain.calls.fetch_add(1, std::memory_order_relaxed);
+    own_call_counts().calls.fetch_add(call_counts::one_call, std::memory_order_relaxed);
 }
 
-// Called after an operation was started.
+// Called before an operation is started, or after that. @return whether wake_helper_for_operations() must follow.
+[[nodiscard]] inline bool count_operation() noexcept {
+    return ++own_call_counts().begun < 0; // which is one instruction and a test of the sign
+}
 inline void operation_started() noexcept {
-    note_call();
-    plain.outstanding.fetch_add(1, std::memory_order_seq_cst);
-    if (plain.helper_rests.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (count_operation()) [[unlikely]] {
         wake_helper_for_operations();
     }
 }
-// Called after the program has completed or freed requests. One of them may not have been counted, for example since a
-// library has started it by a PMPI_ function: it hides no later one.
-THENCE_INTERNAL void operations_ended(long count) noexcept;
+// Called after the program has completed or freed requests.
+THENCE_INTERNAL void operation_ended_elsewhere() noexcept;
+inline void operations_ended(long count) noexcept {
+    call_counts &own = own_call_counts();
+    for (; count > 0; --count) {
+        if (!own.end_one()) [[unlikely]] {
+            operation_ended_elsewhere();
+        }
+    }
+}
+// How many have begun and not ended, at some time during this call.
+THENCE_INTERNAL long operations_outstanding() noexcept;
 
 // After a window was created that other ranks may access at any time, and after it was freed.
 THENCE_INTERNAL void window_created() noexcept;
 THENCE_INTERNAL void window_freed() noexcept;
 
-// A call that may block in MPI lasts.
+// A call that may block in MPI lasts. It may end on another thread, where a task has been suspended.
 class blocking_call {
 public:
-    blocking_call() noexcept : counts_(observes_calls() && plain.in_mpi.load(std::memory_order_relaxed)) {
-        if (counts_) {
-            plain.blocked.fetch_add(1, std::memory_order_relaxed);
+    blocking_call() noexcept
+        : counts_(observes_calls() && plain.in_mpi.load(std::memory_order_relaxed) ? &own_call_counts() : nullptr) {
+        if (counts_ != nullptr) {
+            begin();
         }
     }
+    // Where it is known that calls are observed.
+    explicit blocking_call(call_counts &own) noexcept : counts_(&own) { begin(); }
     ~blocking_call() {
-        if (counts_) {
-            note_call();
-            plain.blocked.fetch_sub(1, std::memory_order_release);
+        if (counts_ != nullptr) {
+            counts_->calls.fetch_add(call_counts::one_call - 1, std::memory_order_release);
         }
     }
     blocking_call(const blocking_call &) = delete;
     blocking_call &operator=(const blocking_call &) = delete;
 
 private:
-    bool counts_;
+    void begin() noexcept { counts_->calls.fetch_add(1, std::memory_order_relaxed); }
+
+    call_counts *counts_; // null: it does not count
 };
 
 // Begins to count, and starts the helper thread. Returns null, or why there can be no helper. The library is set up.
@@ -99,8 +111,12 @@ void stop_observing_calls() noexcept;
 
 // A thread may be about to count one when counting stops.
 inline bool any_plain_operation() noexcept {
-    return plain.outstanding.load(std::memory_order_seq_cst) != 0 && counts_operations();
+    return operations_outstanding() != 0 && counts_operations();
 }
+
+// For the helper. True: it rests, until somebody wakes it. False: something is outstanding.
+bool begin_helper_rest() noexcept;
+void end_helper_rest() noexcept;
 
 inline bool any_window() noexcept {
     return plain.windows.load(std::memory_order_seq_cst) != 0 && counts_operations();
@@ -125,7 +141,7 @@ private:
     // To wake a helper that rests costs the program some microseconds.
     static constexpr std::int64_t done_after = 10'000'000;
 
-    unsigned long calls_ = 0;
+    std::uint64_t calls_ = 0;
     std::int64_t called_ = 0; // when the number of calls had changed
     std::int64_t quiet_ = 0;  // the time since then
     bool blocked_ = false;

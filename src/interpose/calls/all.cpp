@@ -4,6 +4,7 @@
 #include "interpose/calls/completion.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 
@@ -125,6 +126,9 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
+    if (only_counted(count, requests)) {
+        return count_test(count, requests, [&] { return THENCE_NEXT(Testall)(count, requests, flag, statuses); });
+    }
     const thence::streams::serial_call on_streams("MPI_Testall", count, requests);
     if (flag == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Testall", {{"flag", flag == nullptr},
@@ -177,6 +181,9 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return THENCE_NEXT(Waitall)(count, requests, statuses);
+    }
+    if (only_counted(count, requests)) {
+        return count_wait(count, requests, [&] { return THENCE_NEXT(Waitall)(count, requests, statuses); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitall", count, requests);
     if (refused_status(statuses)) {

@@ -4,6 +4,7 @@
 #include "interpose/calls/completion.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 
@@ -151,6 +152,9 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Testany)(count, requests, index, flag, status);
     }
+    if (only_counted(count, requests)) {
+        return count_test(count, requests, [&] { return THENCE_NEXT(Testany)(count, requests, index, flag, status); });
+    }
     const counted_completion completes(count, requests, nullptr, index);
     poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
@@ -161,6 +165,9 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return THENCE_NEXT(Waitany)(count, requests, index, status);
+    }
+    if (only_counted(count, requests)) {
+        return count_wait(count, requests, [&] { return THENCE_NEXT(Waitany)(count, requests, index, status); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitany", count, requests);
     if (index == nullptr || refused_status(status)) {
@@ -192,6 +199,10 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses);
     }
+    if (only_counted(count, requests)) {
+        return count_test(count, requests,
+                          [&] { return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses); });
+    }
     const counted_completion completes(count, requests, found, indices);
     poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
@@ -202,6 +213,10 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
+    }
+    if (only_counted(count, requests)) {
+        return count_wait(count, requests,
+                          [&] { return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitsome", count, requests);
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {

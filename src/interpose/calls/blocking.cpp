@@ -11,6 +11,7 @@
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 #include "mpix/streams/communicator.hpp"
 
@@ -59,6 +60,9 @@ int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, i
 template <auto blocking, auto nonblocking, class Count>
 int send(const char *call, threadcomm::mode mode, const void *buf, Count count, MPI_Datatype type, int dest, int tag,
          MPI_Comm comm) {
+    if (calls_only_count()) {
+        return count_blocking([&] { return (*blocking)(buf, count, type, dest, tag, comm); });
+    }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
@@ -80,6 +84,9 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
 template <auto blocking, auto nonblocking, class Count>
 int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
             MPI_Status *status) {
+    if (calls_only_count()) {
+        return count_blocking([&] { return (*blocking)(buf, count, type, source, tag, comm, status); });
+    }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);

@@ -7,6 +7,7 @@
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/unchanged.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -19,6 +20,9 @@ namespace thence::pmpi {
 template <class Call> int block_in_mpi(const char *name, Call call) {
     if (interpose::is_plain()) [[likely]] {
         return call();
+    }
+    if (interpose::calls_only_count()) {
+        return interpose::count_blocking(call);
     }
     const interpose::progress_beside while_it_lasts(name);
     const interpose::blocking_call blocks;

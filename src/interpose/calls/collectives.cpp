@@ -39,6 +39,9 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
     if (is_plain()) [[likely]] {
         return blocking();
     }
+    if (thence::interpose::calls_only_count()) {
+        return thence::interpose::count_blocking(blocking);
+    }
     const thence::streams::serial_call on_stream(name, comm);
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) {
         return on_threads(*threads);

@@ -9,6 +9,7 @@
 #include "interpose/calls/bytes.hpp"
 #include "interpose/requests/communicators.hpp"
 #include "interpose/requests/counted.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/serial_check.hpp"
 
@@ -56,6 +57,10 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
 // it.
 template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
+    if (starts && interpose::calls_only_count()) [[unlikely]] {
+        interpose::operation_started();
+        return (*function)(arguments..., request);
+    }
     if (streams::has_queue_if_any(comm)) [[unlikely]] {
         return streams::refuse_on_queue(name, comm);
     }

@@ -126,13 +126,8 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (request == nullptr) {
         return THENCE_NEXT(Request_free)(request);
     }
-    const MPI_Request freed = *request;
-    const int code =
-        call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free));
-    if (*request == MPI_REQUEST_NULL && observes_calls()) {
-        count_freed(freed);
-    }
-    return code;
+    const counted_free frees(request);
+    return call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free));
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {

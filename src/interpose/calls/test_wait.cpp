@@ -4,6 +4,7 @@
 #include "interpose/calls/completion.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 
@@ -20,6 +21,14 @@ int test_one(const char *call, MPI_Request *request, int *flag, MPI_Status *stat
 }
 
 // Not inlined, so that the fast path saves no registers for them.
+__attribute__((noinline)) int counted_test(MPI_Request *request, int *flag, MPI_Status *status) {
+    return count_test(1, request, [&] { return THENCE_NEXT(Test)(request, flag, status); });
+}
+
+__attribute__((noinline)) int counted_wait(MPI_Request *request, MPI_Status *status) {
+    return count_wait(1, request, [&] { return THENCE_NEXT(Wait)(request, status); });
+}
+
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
         return THENCE_NEXT(Test)(request, flag, status);
@@ -85,6 +94,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
     if (is_plain(request)) [[likely]] {
         return THENCE_NEXT(Test)(request, flag, status);
     }
+    if (only_counted(1, request)) {
+        return counted_test(request, flag, status);
+    }
     if (is_plain_beside_persistent(request)) {
         return THENCE_NEXT(Test)(request, flag, status);
     }
@@ -94,6 +106,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return THENCE_NEXT(Wait)(request, status);
+    }
+    if (only_counted(1, request)) {
+        return counted_wait(request, status);
     }
     if (request != nullptr && !is_cr_handle(*request) && only_polled_grequests()) {
         return wait_after_poll(request, status);

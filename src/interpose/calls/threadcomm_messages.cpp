@@ -6,6 +6,7 @@
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/communicators.hpp"
+#include "interpose/requests/only_counted.hpp"
 
 #include <thence/enqueue.h>
 #include <thence/thence.h>
@@ -41,6 +42,11 @@ extern "C" {
 #define THENCE_OTHERWISE static __attribute__((noinline, cold))
 
 #define NONBLOCKING_SEND(name, send_mode, c, count_t)                                                                  \
+    THENCE_OTHERWISE int name##c##_waking(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,        \
+                                          MPI_Comm comm, MPI_Request *request) {                                       \
+        thence::interpose::wake_helper_for_operations();                                                               \
+        return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request);                                       \
+    }                                                                                                                  \
     THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
                                              MPI_Comm comm, MPI_Request *request) {                                    \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
@@ -53,12 +59,21 @@ extern "C" {
         return thence::pmpi::start_on<&THENCE_NEXT(name##c)>("MPI_" #name #c, comm, request, buf, count, type, dest,   \
                                                              tag, comm);                                               \
     }                                                                                                                  \
+    static __attribute__((noinline)) int name##c##_counted(const void *buf, count_t count, MPI_Datatype type,          \
+                                                           int dest, int tag, MPI_Comm comm, MPI_Request *request) {   \
+        if (!thence::interpose::calls_only_count()) [[unlikely]] {                                                     \
+            return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                    \
+        }                                                                                                              \
+        return !thence::interpose::count_operation()                                                                   \
+                   ? THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request)                                  \
+                   : name##c##_waking(buf, count, type, dest, tag, comm, request);                                     \
+    }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm, MPI_Request *request) {                                             \
         if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
             return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request);                                   \
         }                                                                                                              \
-        return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                        \
+        return name##c##_counted(buf, count, type, dest, tag, comm, request);                                          \
     }
 #define NONBLOCKING(c, count_t)                                                                                        \
     NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
@@ -73,6 +88,11 @@ extern "C" {
         }                                                                                                              \
         return thence::pmpi::call_on<&THENCE_NEXT(Bsend##c)>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm); \
     }                                                                                                                  \
+    THENCE_OTHERWISE int Irecv##c##_waking(void *buf, count_t count, MPI_Datatype type, int source, int tag,           \
+                                           MPI_Comm comm, MPI_Request *request) {                                      \
+        thence::interpose::wake_helper_for_operations();                                                               \
+        return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request);                                    \
+    }                                                                                                                  \
     THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
                                               MPI_Comm comm, MPI_Request *request) {                                   \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
@@ -84,12 +104,21 @@ extern "C" {
         return thence::pmpi::start_on<&THENCE_NEXT(Irecv##c)>("MPI_Irecv" #c, comm, request, buf, count, type, source, \
                                                               tag, comm);                                              \
     }                                                                                                                  \
+    static __attribute__((noinline)) int Irecv##c##_counted(void *buf, count_t count, MPI_Datatype type, int source,   \
+                                                            int tag, MPI_Comm comm, MPI_Request *request) {            \
+        if (!thence::interpose::calls_only_count()) [[unlikely]] {                                                     \
+            return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                 \
+        }                                                                                                              \
+        return !thence::interpose::count_operation()                                                                   \
+                   ? THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request)                               \
+                   : Irecv##c##_waking(buf, count, type, source, tag, comm, request);                                  \
+    }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \
         if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
             return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request);                                \
         }                                                                                                              \
-        return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                     \
+        return Irecv##c##_counted(buf, count, type, source, tag, comm, request);                                       \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
                                     MPI_Request *request) {                                                            \

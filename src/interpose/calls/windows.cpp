@@ -55,12 +55,8 @@ CREATING(_c, MPI_Aint)
 CREATING_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win))
 
 THENCE_EXPORT int MPI_Win_free(MPI_Win *win) {
-    const MPI_Win freed = win != nullptr ? *win : MPI_WIN_NULL;
-    const int code = thence::pmpi::block_in_mpi("MPI_Win_free", [&] { return THENCE_NEXT(Win_free)(win); });
-    if (observes_calls() && code == MPI_SUCCESS) {
-        count_freed_window(freed);
-    }
-    return code;
+    const counted_window_free frees(win);
+    return thence::pmpi::block_in_mpi("MPI_Win_free", [&] { return THENCE_NEXT(Win_free)(win); });
 }
 
 // It does not block, but ends the epoch that MPI_Win_post has begun.
@@ -77,8 +73,8 @@ THENCE_EXPORT int MPI_Win_test(MPI_Win win, int *flag) {
     return code;
 }
 
-SYNCHRONIZING(Win_fence, (int assert, MPI_Win win), (assert, win), end_accesses(win))
-THENCE_BLOCKING(Win_start, (MPI_Group group, int assert, MPI_Win win), (group, assert, win))
+SYNCHRONIZING(Win_fence, (int assert, MPI_Win win), (assert, win), count_fence(win, assert))
+SYNCHRONIZING(Win_start, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), end_fence(win))
 SYNCHRONIZING(Win_complete, (MPI_Win win), (win), end_accesses(win))
 SYNCHRONIZING(Win_post, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), count_exposure(win))
 SYNCHRONIZING(Win_wait, (MPI_Win win), (win), end_exposure(win))

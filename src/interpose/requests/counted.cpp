@@ -4,129 +4,127 @@
 #include "core/continuation/handle.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
-#include <unordered_map>
-#include <utility>
+#include <vector>
 
 namespace thence::interpose {
 
-using continuation::is_cr_handle;
-
 namespace {
 
-struct persistent_request {
-    bool active = false;
-    std::int64_t bytes = 0; // that each of its operations transfers, for the report
-};
-
-// Those of the program.
-std::mutex mutex;
-std::unordered_map<std::uintptr_t, persistent_request> &persistent() {
-    static auto &all = *new std::unordered_map<std::uintptr_t, persistent_request>; // used until the process ends
-    return all;
-}
-std::atomic<bool> any_persistent{false}; // there has been one
-
-std::uintptr_t key_of(MPI_Request request) noexcept {
-    return mpi::bits(request);
+bool is_own(MPI_Request request) noexcept {
+    return request != MPI_REQUEST_NULL && !continuation::is_cr_handle(request);
 }
 
 } // namespace
 
-void count_created(MPI_Request request, std::int64_t bytes) noexcept {
-    try {
-        const std::scoped_lock guard(mutex);
-        any_persistent.store(true, std::memory_order_relaxed);
-        persistent()[key_of(request)] = {false, bytes};
-    } catch (const std::bad_alloc &) { // it counts as a request that is not persistent
+struct counted_completion::asked_requests {
+    measured_call measured; // inside of a timed call
+    std::vector<asked_request> each;
+
+    explicit asked_requests(int count, const MPI_Request requests[]) : each(static_cast<std::size_t>(count)) {
+        for (int i = 0; i < count; ++i) {
+            each[static_cast<std::size_t>(i)].request = requests[i];
+        }
+        find_known(count, each.data());
+        for (asked_request &one : each) {
+            one.was_complete = one.known.start.thread != nullptr && measured_call::is_complete(one.request);
+        }
     }
+};
+
+void count_measured(MPI_Request started, std::int64_t bytes) noexcept {
+    if (const measured_start start = measure_start(started, bytes); start.thread != nullptr) {
+        know_start(started, start, false);
+    }
+}
+
+void count_created(MPI_Request request, std::int64_t bytes) noexcept {
+    know_persistent(request, bytes);
 }
 
 void count_start(MPI_Request before, MPI_Request after) noexcept {
     if (after == MPI_REQUEST_NULL) {
         return;
     }
-    persistent_request known;
-    bool was_active = false;
-    try {
-        const std::scoped_lock guard(mutex);
-        any_persistent.store(true, std::memory_order_relaxed);
-        if (const auto at = persistent().find(key_of(before)); at != persistent().end()) {
-            known = at->second;
-            persistent().erase(at);
-        }
-        was_active = std::exchange(known.active, true);
-        persistent()[key_of(after)] = known;
-    } catch (const std::bad_alloc &) { // it counts as a request that is not persistent
-    }
-    if (!was_active) {
-        progress::operation_started();
-        if (measures_calls()) {
-            measure_start(after, known.bytes);
-        }
-    }
-}
-
-void count_freed(MPI_Request request) noexcept {
-    if (request == MPI_REQUEST_NULL || is_cr_handle(request)) {
+    const known_request known = know_started(before, after);
+    if (known.persistent && known.active) {
         return;
     }
-    bool active = true;
-    if (any_persistent.load(std::memory_order_relaxed)) {
-        const std::scoped_lock guard(mutex);
-        if (const auto at = persistent().find(key_of(request)); at != persistent().end()) {
-            active = at->second.active;
-            persistent().erase(at);
-        }
+    progress::operation_started();
+    if (!measures_calls()) {
+        return;
     }
-    if (measures_calls()) {
-        measure_freed(request);
+    if (const measured_start start = measure_start(after, known.bytes); start.thread != nullptr) {
+        know_start(after, start, true);
     }
-    progress::operations_ended(active ? 1 : 0);
 }
 
-long counted_completion::active_ones() const noexcept {
-    const auto is_own = [](MPI_Request each) { return each != MPI_REQUEST_NULL && !is_cr_handle(each); };
-    if (!any_persistent.load(std::memory_order_relaxed)) {
-        return std::count_if(requests_, requests_ + size_, is_own);
+void counted_completion::begin() noexcept {
+    note_call(); // also of one that finds nothing
+    try {
+        asked_ = any_known_request() ? new asked_requests(size_, requests_) : nullptr;
+    } catch (const std::bad_alloc &) { // then all count as requests that are not persistent
     }
-    const std::scoped_lock guard(mutex);
-    return std::count_if(requests_, requests_ + size_, [&](MPI_Request each) {
-        return is_own(each) && persistent().find(key_of(each)) == persistent().end();
-    });
+    before_ = asked_ == nullptr ? std::count_if(requests_, requests_ + size_, is_own) : 0;
+}
+
+// Of persistent requests the outputs of the call say which have ended, while others become null.
+void counted_completion::say_which_ended() noexcept {
+    std::vector<asked_request> &each = asked_->each;
+    const auto end_one = [&](int i) {
+        if (i >= 0 && i < size_) {
+            asked_request &one = each[static_cast<std::size_t>(i)];
+            one.ended = one.ended || (one.known.persistent && one.known.active);
+        }
+    };
+    for (int i = 0; i < size_; ++i) {
+        asked_request &one = each[static_cast<std::size_t>(i)];
+        one.ended = is_own(one.request) && !one.known.persistent && requests_[i] == MPI_REQUEST_NULL;
+    }
+    if (indices_ != nullptr) {
+        std::for_each_n(indices_, found_ != nullptr ? std::clamp(*found_, 0, size_) : 1, end_one);
+    } else if (flag_ == nullptr || *flag_ != 0) {
+        for (int i = 0; i < size_; ++i) {
+            end_one(i);
+        }
+    }
+}
+
+long counted_completion::end_asked() noexcept {
+    say_which_ended();
+    end_known(size_, asked_->each.data());
+    long ended = 0;
+    for (const asked_request &one : asked_->each) {
+        ended += one.ended ? 1 : 0;
+        if (one.ended && one.known.start.thread != nullptr) {
+            asked_->measured.ended(one.known.start, one.was_complete);
+        }
+    }
+    asked_->measured.finish();
+    delete asked_;
+    return ended;
 }
 
 void counted_completion::end() noexcept {
-    long ended = std::max(before_ - active_ones(), 0L);
-    if (any_persistent.load(std::memory_order_relaxed)) {
-        const std::scoped_lock guard(mutex);
-        const auto complete = [&](int i) {
-            const auto at = i >= 0 && i < size_ ? persistent().find(key_of(requests_[i])) : persistent().end();
-            if (at != persistent().end()) {
-                ended += at->second.active ? 1 : 0;
-                at->second.active = false;
-                if (measured_ != nullptr) {
-                    measured_->ended(i);
-                }
-            }
-        };
-        if (indices_ != nullptr) {
-            const int found = found_ != nullptr ? std::clamp(*found_, 0, size_) : 1;
-            for (int i = 0; i < found; ++i) {
-                complete(indices_[i]);
-            }
-        } else if (flag_ == nullptr || *flag_ != 0) {
-            for (int i = 0; i < size_; ++i) {
-                complete(i);
-            }
-        }
+    progress::operations_ended(asked_ != nullptr ? end_asked()
+                                                 : before_ - std::count_if(requests_, requests_ + size_, is_own));
+}
+
+void counted_free::begin(const MPI_Request *request) noexcept {
+    if (!is_own(*request)) {
+        return;
     }
-    if (measured_ != nullptr) {
-        measured_->end(requests_);
-    }
-    if (ended != 0) {
-        progress::operations_ended(ended);
+    request_ = request;
+    before_ = *request;
+    known_ = any_known_request() ? take_known(before_) : known_request();
+}
+
+void counted_free::end() noexcept {
+    if (*request_ == MPI_REQUEST_NULL) {
+        note_call();
+        progress::operations_ended(known_.active ? 1 : 0);
+    } else {
+        put_back_known(before_, known_);
     }
 }
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many operations of the program are outstanding, for the helper thread (core/progress/plain_operations.hpp) and
 // the report (measured.hpp): what calls on requests count. A request that becomes null has ended. A persistent request
-// stays: it is known from its creation on, and has ended when a call says that it is complete.
+// stays: it is known from its creation on (known_requests.hpp), and has ended when a call says that it is complete.
+//
+// While nothing of the program is persistent and no report is wanted, calls do less (only_counted.hpp).
 #pragma once
 
 #include "core/base/visibility.hpp"
 #include "core/progress/plain_operations.hpp"
+#include "interpose/requests/known_requests.hpp"
 #include "interpose/requests/measured.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <memory>
 
 namespace thence::interpose {
 
@@ -48,33 +50,36 @@ public:
     counted_completion &operator=(const counted_completion &) = delete;
 
 private:
+    struct asked_requests;
+
     void begin(MPI_Request requests[]) noexcept {
         if (observes_calls() && requests != nullptr && size_ > 0) [[unlikely]] {
-            note_call(); // also of one that finds nothing
             requests_ = requests;
-            before_ = active_ones();
-            measured_ = measured_completion::begin(size_, requests);
+            begin();
         }
     }
-    THENCE_INTERNAL long active_ones() const noexcept; // but persistent ones
+    THENCE_INTERNAL void begin() noexcept;
     THENCE_INTERNAL void end() noexcept;
+    long end_asked() noexcept;
+    void say_which_ended() noexcept;
 
     const timed_call timed_{call_kind::tests};
-    std::unique_ptr<measured_completion> measured_;
-    MPI_Request *requests_ = nullptr;
+    asked_requests *asked_ = nullptr; // if any request is known
     const int *flag_ = nullptr;
     const int *found_ = nullptr;
     const int *indices_ = nullptr;
+    MPI_Request *requests_ = nullptr;
     int size_;
-    long before_ = 0;
+    long before_ = 0; // how many were not null, if none is known
 };
 
+THENCE_INTERNAL void count_measured(MPI_Request started, std::int64_t bytes) noexcept;
 // After a call that starts an operation has returned `code`. `bytes`: what it transfers, see measure_start().
 inline void count_if_started(int code, const MPI_Request *request, std::int64_t bytes = 0) noexcept {
     if (observes_calls() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
         progress::operation_started();
         if (measures_calls()) {
-            measure_start(*request, bytes);
+            count_measured(*request, bytes);
         }
     }
 }
@@ -83,7 +88,30 @@ inline void count_if_started(int code, const MPI_Request *request, std::int64_t 
 THENCE_INTERNAL void count_created(MPI_Request persistent, std::int64_t bytes) noexcept;
 // A start may give a persistent request a new handle.
 THENCE_INTERNAL void count_start(MPI_Request before, MPI_Request after) noexcept;
-// MPI has freed it.
-THENCE_INTERNAL void count_freed(MPI_Request request) noexcept;
+
+// A call that frees a request lasts. If nothing is counted, it does nothing.
+class counted_free {
+public:
+    explicit counted_free(const MPI_Request *request) noexcept {
+        if (observes_calls()) [[unlikely]] {
+            begin(request);
+        }
+    }
+    ~counted_free() {
+        if (request_ != nullptr) {
+            end();
+        }
+    }
+    counted_free(const counted_free &) = delete;
+    counted_free &operator=(const counted_free &) = delete;
+
+private:
+    THENCE_INTERNAL void begin(const MPI_Request *request) noexcept;
+    THENCE_INTERNAL void end() noexcept;
+
+    const MPI_Request *request_ = nullptr;
+    MPI_Request before_ = MPI_REQUEST_NULL;
+    known_request known_;
+};
 
 } // namespace thence::interpose

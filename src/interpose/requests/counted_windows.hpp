@@ -3,10 +3,11 @@
 //
 // An operation without a request (MPI_Put) is outstanding until a call that completes it at its target, such as
 // MPI_Win_flush, returns. All of one window to one target count as one. An exposure epoch is outstanding from
-// MPI_Win_post to MPI_Win_wait. Any rank may access a window at any time, unless its info says no_locks: while there is
-// such a window, the helper looks from time to time.
+// MPI_Win_post to MPI_Win_wait. Any rank may access a window at any time, unless its info says no_locks; then it may
+// between two calls of MPI_Win_fence. While there is such a window, the helper looks from time to time.
 //
-// Each function is called only while calls are observed, after MPI has returned successfully.
+// Each function is called only while calls are observed, after MPI has returned successfully. What is known of a window
+// is taken before MPI frees it, since MPI may then give its handle to another thread's window.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -17,11 +18,39 @@
 namespace thence::interpose {
 
 THENCE_INTERNAL void count_window(MPI_Win created, MPI_Info info) noexcept;
-THENCE_INTERNAL void count_freed_window(MPI_Win freed) noexcept;
+
+// A call that frees a window lasts. If nothing is counted, it does nothing.
+class counted_window_free {
+public:
+    explicit counted_window_free(const MPI_Win *window) noexcept {
+        if (progress::observes_calls() && window != nullptr) [[unlikely]] {
+            begin(window);
+        }
+    }
+    ~counted_window_free() {
+        if (window_ != nullptr) {
+            end();
+        }
+    }
+    counted_window_free(const counted_window_free &) = delete;
+    counted_window_free &operator=(const counted_window_free &) = delete;
+
+private:
+    THENCE_INTERNAL void begin(const MPI_Win *window) noexcept;
+    THENCE_INTERNAL void end() noexcept;
+
+    const MPI_Win *window_ = nullptr;
+    MPI_Win before_ = MPI_WIN_NULL;
+    void *taken_ = nullptr;
+};
 
 THENCE_INTERNAL void count_access(MPI_Win window, int target) noexcept;
 THENCE_INTERNAL void end_accesses(MPI_Win window, int target) noexcept;
 THENCE_INTERNAL void end_accesses(MPI_Win window) noexcept; // to all targets
+
+// MPI_Win_fence was called with these assertions. Its epoch ends with the next one, or where another kind begins.
+THENCE_INTERNAL void count_fence(MPI_Win window, int assertions) noexcept;
+THENCE_INTERNAL void end_fence(MPI_Win window) noexcept;
 
 THENCE_INTERNAL void count_exposure(MPI_Win window) noexcept;
 THENCE_INTERNAL void end_exposure(MPI_Win window) noexcept;

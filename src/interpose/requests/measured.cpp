@@ -3,15 +3,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/per_thread.hpp"
-#include "core/continuation/handle.hpp"
 #include "core/engine/is_complete.hpp"
-#include "core/mpi/handles.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
-#include <new>
-#include <unordered_map>
 
 namespace thence::interpose {
 
@@ -36,19 +31,6 @@ nanoseconds computed_by(const thread_times &times) noexcept {
     return times.begun - times.in_calls;
 }
 
-struct record {
-    const thread_times *thread; // that has started it; only compared
-    nanoseconds started;
-    nanoseconds computed; // by that thread until then
-    std::int64_t bytes;
-};
-
-std::mutex mutex; // guards the records
-std::unordered_map<std::uintptr_t, record> &records() {
-    static auto &all = *new std::unordered_map<std::uintptr_t, record>; // used until the process ends
-    return all;
-}
-
 // The members of measured_figures, in their order.
 enum figure {
     starting_and_testing,
@@ -71,12 +53,6 @@ figure time_of(call_kind kind) noexcept {
     return kind == call_kind::blocks ? blocking : kind == call_kind::waits ? waiting : starting_and_testing;
 }
 
-// The question may make progress (engine/is_complete.hpp): then what it has moved was not complete.
-bool was_complete(MPI_Request request) noexcept {
-    const nanoseconds asked = read_clock();
-    return engine::is_complete_now(request) && read_clock() - asked < shortest_computation;
-}
-
 } // namespace
 
 measured_figures read_measured() noexcept {
@@ -86,8 +62,7 @@ measured_figures read_measured() noexcept {
 
 void reset_measured() noexcept {
     std::fill(std::begin(sums), std::end(sums), 0);
-    const std::scoped_lock guard(mutex);
-    records().clear();
+    forget_measured();
 }
 
 void timed_call::begin(call_kind kind) noexcept {
@@ -112,82 +87,51 @@ void timed_call::end() noexcept {
     }
 }
 
-void measure_start(MPI_Request request, std::int64_t bytes) noexcept {
+measured_start measure_start(MPI_Request request, std::int64_t bytes) noexcept {
     const thread_times *const times = own_times::existing();
     if (bytes < 0 || times == nullptr) {
-        return;
+        return {};
     }
     add(operations, 1);
     add(bytes_of_all, bytes);
     // To ask would move other messages, too, where MPI makes progress in it.
     if (engine::can_look_without_progress() && engine::is_complete_now(request)) {
+        return {};
+    }
+    return {times, read_clock(), computed_by(*times), bytes};
+}
+
+measured_call::measured_call() noexcept {
+    if (const thread_times *const times = own_times::existing(); times != nullptr) {
+        thread_ = times;
+        begun_ = times->begun;
+        computed_ = computed_by(*times);
+    }
+}
+
+bool measured_call::is_complete(MPI_Request request) noexcept {
+    const nanoseconds asked = read_clock();
+    return engine::is_complete_now(request) && read_clock() - asked < shortest_computation;
+}
+
+void measured_call::ended(const measured_start &start, bool was_complete) noexcept {
+    if (thread_ == nullptr) {
         return;
     }
-    try {
-        const std::scoped_lock guard(mutex);
-        records()[mpi::bits(request)] = {times, read_clock(), computed_by(*times), bytes};
-    } catch (const std::bad_alloc &) { // the operation is not measured
+    // Where another thread has started it, nobody knows how long the program has computed.
+    const nanoseconds computed = start.thread == thread_ ? computed_ - start.computed : begun_ - start.at;
+    if (!was_complete) {
+        could_move_ = could_move_ < 0 ? computed : std::min(could_move_, computed);
+    } else if (computed >= shortest_computation) {
+        add(early, 1);
+        add(early_bytes, start.bytes);
     }
 }
 
-void measure_freed(MPI_Request request) noexcept {
-    const std::scoped_lock guard(mutex);
-    records().erase(mpi::bits(request));
-}
-
-std::unique_ptr<measured_completion> measured_completion::make(int count, const MPI_Request requests[]) noexcept {
+void measured_call::finish() noexcept {
     const thread_times *const times = own_times::existing();
-    if (times == nullptr) {
-        return nullptr;
-    }
-    try {
-        auto made = std::make_unique<measured_completion>();
-        made->entries_.reserve(static_cast<std::size_t>(count));
-        const std::scoped_lock guard(mutex);
-        for (int i = 0; i < count; ++i) {
-            const MPI_Request each = requests[i];
-            const bool known = each != MPI_REQUEST_NULL && !continuation::is_cr_handle(each) &&
-                               records().find(mpi::bits(each)) != records().end();
-            made->entries_.push_back({known ? each : MPI_REQUEST_NULL, known && was_complete(each)});
-        }
-        made->begun_ = times->begun;
-        made->computed_ = computed_by(*times);
-        return made;
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
-}
-
-void measured_completion::ended(int i) noexcept {
-    entries_[static_cast<std::size_t>(i)].ended = true;
-}
-
-void measured_completion::end(const MPI_Request requests[]) noexcept {
-    const thread_times *const times = own_times::existing();
-    nanoseconds could_move = -1; // since the start of the operation that was started last
-    const std::scoped_lock guard(mutex);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        const entry &each = entries_[i];
-        if (each.request == MPI_REQUEST_NULL || (!each.ended && requests[i] != MPI_REQUEST_NULL)) {
-            continue;
-        }
-        const auto at = records().find(mpi::bits(each.request));
-        if (at == records().end()) { // another thread has completed it
-            continue;
-        }
-        const record known = at->second;
-        records().erase(at);
-        // Where another thread has started it, nobody knows how long the program has computed.
-        const nanoseconds computed = known.thread == times ? computed_ - known.computed : begun_ - known.started;
-        if (!each.complete) {
-            could_move = could_move < 0 ? computed : std::min(could_move, computed);
-        } else if (computed >= shortest_computation) {
-            add(early, 1);
-            add(early_bytes, known.bytes);
-        }
-    }
-    if (times != nullptr && times->kind == call_kind::waits && could_move >= shortest_computation) {
-        add(waiting_after_computed, std::min(read_clock() - begun_, could_move));
+    if (times != nullptr && times->kind == call_kind::waits && could_move_ >= shortest_computation) {
+        add(waiting_after_computed, std::min(read_clock() - begun_, could_move_));
     }
 }
 

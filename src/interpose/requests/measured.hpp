@@ -2,19 +2,18 @@
 // THENCE_REPORT: how long the MPI calls of a program last, and which of its nonblocking operations complete while it
 // computes. A program computes while it is in no interposed call.
 //
-// Each operation that is not complete when its start returns has a record until a call completes it. The record says
-// how long the starting thread had computed by then. So the call that completes the operation knows for how long the
-// program has computed in between: for that long the operation could have moved without anybody waiting for it.
+// Of each operation that is not complete when its start returns, known_requests.hpp knows how long the starting thread
+// had computed by then. So the call that completes the operation knows for how long the program has computed in
+// between: for that long the operation could have moved without anybody waiting for it.
 #pragma once
 
 #include "core/base/visibility.hpp"
 #include "core/progress/plain_operations.hpp"
+#include "interpose/requests/known_requests.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 namespace thence::interpose {
 
@@ -60,34 +59,27 @@ private:
 };
 
 // After an operation was started. Call it only while calls are measured, inside a timed call. `bytes`: what it
-// transfers; below 0 if it is none of MPI's own.
-THENCE_INTERNAL void measure_start(MPI_Request request, std::int64_t bytes) noexcept;
-// Its request was freed, so no call will complete it.
-THENCE_INTERNAL void measure_freed(MPI_Request request) noexcept;
+// transfers; below 0 if it is none of MPI's own. The result has no thread if the operation is complete already, or not
+// measured.
+measured_start measure_start(MPI_Request request, std::int64_t bytes) noexcept;
 
-// A call that completes requests lasts. It is made inside a timed call.
-class measured_completion {
+// A call that completes operations. It is made inside a timed call.
+class measured_call {
 public:
-    // Null unless calls are measured, or if there is no memory.
-    static std::unique_ptr<measured_completion> begin(int count, const MPI_Request requests[]) noexcept {
-        return progress::measures_calls() ? make(count, requests) : nullptr;
-    }
-    // The operation of entry `i` has ended, although its request has not become null.
-    THENCE_INTERNAL void ended(int i) noexcept;
-    // The call ends. Entries that have become null have ended.
-    THENCE_INTERNAL void end(const MPI_Request requests[]) noexcept;
+    measured_call() noexcept;
+    // Asked before MPI is called. The question may make progress (engine/is_complete.hpp): then what it has moved was
+    // not complete.
+    static bool is_complete(MPI_Request request) noexcept;
+    // The call has completed an operation that was started so.
+    void ended(const measured_start &start, bool was_complete) noexcept;
+    // It has done so for all.
+    void finish() noexcept;
 
 private:
-    struct entry {
-        MPI_Request request;
-        bool complete; // at the beginning
-        bool ended = false;
-    };
-    THENCE_INTERNAL static std::unique_ptr<measured_completion> make(int count, const MPI_Request requests[]) noexcept;
-
-    std::vector<entry> entries_;
+    const void *thread_ = nullptr; // null: calls of this thread are not measured
     std::int64_t begun_ = 0;
-    std::int64_t computed_ = 0; // by this thread until then
+    std::int64_t computed_ = 0;    // by this thread until then
+    std::int64_t could_move_ = -1; // since the start of the operation that was started last
 };
 
 } // namespace thence::interpose

@@ -36,7 +36,7 @@ void remove_stream(MPI_Comm comm) noexcept;
 THENCE_INTERNAL bool has_queue(MPI_Comm comm) noexcept;
 inline bool has_queue_if_any(MPI_Comm comm) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0 &&
-           has_queue(comm);
+           !progress::calls_only_count() && has_queue(comm);
 }
 
 // For interposed calls that are not enqueued: reports that, and returns the code.

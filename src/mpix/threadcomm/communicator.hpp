@@ -97,7 +97,8 @@ public:
 
 // False only if there is none.
 inline bool any_alive() noexcept {
-    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0;
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0 &&
+           !progress::calls_only_count();
 }
 // Null for any other communicator.
 THENCE_INTERNAL communicator *find(MPI_Comm comm) noexcept;

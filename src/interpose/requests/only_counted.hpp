@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls while nothing is to be done in them but to count for the helper thread (progress::calls_only_count()): no
+// request is one of ours or persistent, no communicator is ours, and each call that blocks does so inside MPI. So each
+// is a few instructions and MPI's own function.
+#pragma once
+
+#include "core/progress/plain_operations.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+
+namespace thence::interpose {
+
+using progress::calls_only_count;
+using progress::count_operation;
+using progress::operation_started;
+using progress::wake_helper_for_operations;
+
+// Whether nothing is to be done but to count in a call on these requests.
+inline bool only_counted(int count, const MPI_Request requests[]) {
+    return calls_only_count() && count > 0 && requests != nullptr;
+}
+
+template <class Call> int count_blocking(Call call) {
+    const progress::blocking_call blocks(progress::own_call_counts());
+    return call();
+}
+
+inline long active_ones(int count, const MPI_Request requests[]) {
+    return std::count_if(requests, requests + count, [](MPI_Request each) { return each != MPI_REQUEST_NULL; });
+}
+
+// A call that tests, or waits, for these requests. Those that it sets to null have ended.
+template <class Call> int count_completed(int count, const MPI_Request requests[], Call call) {
+    const long before = active_ones(count, requests);
+    const int code = call();
+    if (const long ended = before - active_ones(count, requests); ended > 0) {
+        progress::operations_ended(ended);
+    }
+    return code;
+}
+template <class Call> int count_test(int count, const MPI_Request requests[], Call call) {
+    progress::note_call();
+    return count_completed(count, requests, call);
+}
+template <class Call> int count_wait(int count, const MPI_Request requests[], Call call) {
+    return count_completed(count, requests, [&] { return count_blocking(call); });
+}
+
+} // namespace thence::interpose
