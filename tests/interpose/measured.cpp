@@ -3,6 +3,7 @@
 #include "library.hpp"
 
 #include "core/base/clock.hpp"
+#include "core/mpi/calls.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/counted.hpp"
 #include "interpose/requests/measured.hpp"
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -150,6 +152,23 @@ TEST_P(measured, of_several_only_what_a_call_completes_counts) {
     EXPECT_EQ(read_measured().early_bytes, 1000);
 }
 
+// As MPI may do it on two threads: one is in the call that completes an operation when the other starts the next one,
+// whose request has the same handle.
+TEST_P(measured, the_next_operation_with_the_same_handle_is_another) {
+    MPI_Request r = started();
+    const MPI_Request handle = r;
+    std::this_thread::sleep_for(1ms);
+    world.complete(r);
+    {
+        const thence::interpose::counted_completion completes(1, &r);
+        ASSERT_EQ(thence::mpi::table.Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        thence::interpose::know_start(handle, {.thread = this, .at = 0, .computed = 0, .bytes = 7}, false);
+    }
+    EXPECT_EQ(read_measured().early_operations, 1);
+    EXPECT_EQ(read_measured().early_bytes, 1000);
+    EXPECT_EQ(thence::interpose::find_known(handle).start.bytes, 7) << "it is still known";
+}
+
 TEST_P(measured, blocking_calls_are_apart) {
     {
         const thence::interpose::blocking_call call;
@@ -170,8 +189,6 @@ TEST_P(measured, nothing_is_measured_once_the_program_uses_thence) {
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     EXPECT_EQ(read_measured().operations, 0);
 }
-
-THENCE_RULES(measured);
 
 rank_report rank_with(std::int64_t lasted, std::int64_t waited, bool progress_always) {
     rank_report rank{};
@@ -212,5 +229,28 @@ TEST(report, is_json) {
     EXPECT_TRUE(has(text, "\"lasted_s\":1.500000000")) << text;
     EXPECT_TRUE(has(text, "\"waiting_after_computed_s\":0.250000000,\"operations\":10,\"bytes\":3145728")) << text;
 }
+
+// A rank without THENCE_REPORT never sends its figures: rank 0 waits, says so, and in the end reports its own.
+TEST_P(measured, a_rank_that_sends_nothing_is_not_waited_for_for_ever) {
+    static MPI_Request pending;
+    auto &calls = thence::mpi::table;
+    const auto before = calls;
+    calls.Comm_size = [](MPI_Comm, int *size) { return *size = 2, MPI_SUCCESS; };
+    calls.Igather = [](const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
+                       MPI_Request *request) { return *request = pending = world.start(), MPI_SUCCESS; };
+    rank_report own{};
+    own.lasted = 7;
+    testing::internal::CaptureStderr();
+    const std::vector<rank_report> alone = thence::interpose::gather_reports(own, 5 * ms, 20 * ms);
+    EXPECT_TRUE(
+        has(testing::internal::GetCapturedStderr(), "THENCE_REPORT: this rank waits for the figures of others"));
+    ASSERT_EQ(alone.size(), 1U);
+    EXPECT_EQ(alone[0].lasted, 7);
+    world.complete(pending);
+    MPI_Wait(&pending, MPI_STATUS_IGNORE);
+    calls = before;
+}
+
+THENCE_RULES(measured);
 
 } // namespace

@@ -28,7 +28,7 @@ namespace thence::mpi {
 #define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
     X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
     X(Allreduce) X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)            \
-    X(Reduce_local) X(Op_free) X(Gather)
+    X(Reduce_local) X(Op_free)
 // Those of streams, and MPI_Type_dup, which nonblocking collectives of thread communicators call. The fake MPI has
 // none.
 #define THENCE_MPI_STREAM_CALLS(X)                                                                                    \

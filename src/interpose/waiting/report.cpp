@@ -5,6 +5,7 @@
 #include "core/base/settings.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/progress/backoff.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 
@@ -16,8 +17,10 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <new>
 #include <tuple>
+#include <utility>
 
 namespace thence::interpose {
 
@@ -27,6 +30,11 @@ namespace {
 constexpr std::size_t most_lines = 16;
 // Of the time of the program: what is less is not worth a switch.
 constexpr double small_part = 0.01;
+
+// Ranks may come to MPI_Finalize at different times, the longer their program has run the more. One that does not
+// report never sends.
+constexpr base::nanoseconds waits_silently = 10'000'000'000;
+constexpr base::nanoseconds waits_at_least = 60'000'000'000; // or as long as the program has lasted
 
 base::nanoseconds begun = 0; // 0: nothing is measured
 
@@ -110,18 +118,6 @@ std::string conclusion(const rank_report &sum) {
                   waited, all);
 }
 
-// Sent by each rank to rank 0. @return what rank 0 has got; else nothing.
-std::vector<rank_report> gather(const rank_report &own) {
-    int rank = -1;
-    int size = 0;
-    mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
-    mpi::table.Comm_size(MPI_COMM_WORLD, &size);
-    std::vector<rank_report> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
-    constexpr int count = std::tuple_size_v<words>;
-    const int code = mpi::table.Gather(&own, count, MPI_INT64_T, all.data(), count, MPI_INT64_T, 0, MPI_COMM_WORLD);
-    return code == MPI_SUCCESS ? all : std::vector<rank_report>();
-}
-
 void write_file(const std::string &name, const std::string &text) {
     errno = 0;
     std::FILE *const file = std::fopen(name.c_str(), "we");
@@ -140,6 +136,43 @@ rank_report own_report() noexcept {
 
 } // namespace
 
+// The request of a rank that gives up stays pending, so its buffers are never freed then.
+std::vector<rank_report> gather_reports(const rank_report &own, base::nanoseconds says_after,
+                                        base::nanoseconds gives_up_after) {
+    struct buffers {
+        rank_report own;
+        std::vector<rank_report> all;
+    };
+    int rank = -1;
+    int size = 0;
+    mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi::table.Comm_size(MPI_COMM_WORLD, &size);
+    auto sent = std::make_unique<buffers>(
+        buffers{own, std::vector<rank_report>(rank == 0 ? static_cast<std::size_t>(size) : 0)});
+    constexpr int count = std::tuple_size_v<words>;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = mpi::table.Igather(&sent->own, count, MPI_INT64_T, sent->all.data(), count, MPI_INT64_T, 0,
+                                  MPI_COMM_WORLD, &request);
+    const base::nanoseconds sent_at = base::read_clock();
+    bool said = false;
+    int done = 0;
+    for (thence_backoff pauses = THENCE_BACKOFF_INIT;; progress::pause(pauses)) {
+        code = code == MPI_SUCCESS ? mpi::table.Test(&request, &done, MPI_STATUS_IGNORE) : code;
+        if (done != 0 || code != MPI_SUCCESS) {
+            return code == MPI_SUCCESS ? std::move(sent->all) : std::vector<rank_report>();
+        }
+        const base::nanoseconds waited = base::read_clock() - sent_at;
+        if (waited >= says_after && !std::exchange(said, true)) {
+            diagnose::print_to_stderr("THENCE_REPORT: this rank waits for the figures of others. If not all ranks of "
+                                      "MPI_COMM_WORLD have THENCE_REPORT set, set it for all of them or for none\n");
+        }
+        if (waited >= gives_up_after) {
+            static_cast<void>(sent.release());
+            return rank == 0 ? std::vector<rank_report>{own} : std::vector<rank_report>();
+        }
+    }
+}
+
 void begin_report() noexcept {
     reset_measured();
     begun = base::read_clock();
@@ -153,7 +186,8 @@ void write_report() noexcept {
     const rank_report own = own_report();
     begun = 0;
     try {
-        const std::vector<rank_report> all = gather(own);
+        const std::vector<rank_report> all =
+            gather_reports(own, waits_silently, std::max<base::nanoseconds>(waits_at_least, own.lasted));
         if (all.empty()) {
             return;
         }

@@ -25,6 +25,11 @@ void begin_report() noexcept;
 // MPI_Finalize begins. All ranks of MPI_COMM_WORLD call it.
 void write_report() noexcept;
 
+// Sends the figures of this rank to rank 0. All ranks of MPI_COMM_WORLD call it. @return what rank 0 has got, else
+// nothing. A rank that waits for others says so after a while; in the end it gives up, and rank 0 has got its own only.
+THENCE_INTERNAL std::vector<rank_report> gather_reports(const rank_report &own, std::int64_t says_after,
+                                                        std::int64_t gives_up_after);
+
 // One line for each rank, their sum, and what follows from it.
 THENCE_INTERNAL std::string text_of(const std::vector<rank_report> &ranks);
 THENCE_INTERNAL std::string json_of(const std::vector<rank_report> &ranks);
