@@ -65,8 +65,11 @@ std::optional<Entry> entry_at(std::string_view bytes, std::uint64_t offset, std:
     return entry;
 }
 
+// No name or path that means something here is longer.
+constexpr std::uint64_t longest_text = 65536;
+
 std::string text_at(std::string_view strings, std::uint64_t offset) {
-    const std::string_view rest = part(strings, offset, std::string_view::npos);
+    const std::string_view rest = part(strings, offset, longest_text);
     return std::string(rest.substr(0, rest.find('\0')));
 }
 
@@ -104,13 +107,18 @@ std::uint64_t offset_of(const std::vector<ElfW(Phdr)> &segments, std::uint64_t a
     return UINT64_MAX;
 }
 
+// A file with more of them is damaged.
+constexpr int most_names = 10000;
+
 void read_dynamic(std::string_view bytes, const std::vector<ElfW(Phdr)> &segments, elf_file &file) {
+    int names = 0;
     for (const ElfW(Phdr) & each : segments) {
         if (each.p_type != PT_DYNAMIC) {
             continue;
         }
         std::vector<ElfW(Dyn)> entries;
-        for (std::uint64_t i = 0; auto entry = entry_at<ElfW(Dyn)>(bytes, each.p_offset, i); ++i) {
+        const std::string_view section = part(bytes, each.p_offset, each.p_filesz);
+        for (std::uint64_t i = 0; auto entry = entry_at<ElfW(Dyn)>(section, 0, i); ++i) {
             if (entry->d_tag == DT_NULL) {
                 break;
             }
@@ -123,6 +131,11 @@ void read_dynamic(std::string_view bytes, const std::vector<ElfW(Phdr)> &segment
         }
         const std::string_view strings = part(bytes, offset_of(segments, table->d_un.d_ptr), std::string_view::npos);
         for (const ElfW(Dyn) & entry : entries) {
+            const bool names_something = entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME ||
+                                         entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
+            if (!names_something || ++names > most_names) {
+                continue;
+            }
             const std::string text = text_at(strings, entry.d_un.d_val);
             if (entry.d_tag == DT_NEEDED) {
                 file.needed.push_back(text);
@@ -137,10 +150,12 @@ void read_dynamic(std::string_view bytes, const std::vector<ElfW(Phdr)> &segment
     }
 }
 
+// There is at most one section of each of the two types.
 void read_symbols(std::string_view bytes, const ElfW(Ehdr) & head, elf_file &file) {
+    std::set<ElfW(Word)> wanted{SHT_DYNSYM, SHT_SYMTAB};
     for (unsigned i = 0; i < head.e_shnum; ++i) {
         const auto section = entry_at<ElfW(Shdr)>(bytes, head.e_shoff, i);
-        if (!section || (section->sh_type != SHT_DYNSYM && section->sh_type != SHT_SYMTAB)) {
+        if (!section || wanted.erase(section->sh_type) == 0) {
             continue;
         }
         const auto names_of = entry_at<ElfW(Shdr)>(bytes, head.e_shoff, section->sh_link);
@@ -193,15 +208,19 @@ elf_file read_elf(const std::filesystem::path &path) {
     }
     const auto head = entry_at<ElfW(Ehdr)>(bytes, 0);
     if (!head) {
+        file.damage = "it ends inside its ELF header";
         return file;
     }
     std::vector<ElfW(Phdr)> segments;
     for (unsigned i = 0; i < head->e_phnum; ++i) {
-        if (const auto segment = entry_at<ElfW(Phdr)>(bytes, head->e_phoff, i)) {
-            segments.push_back(*segment);
-            if (segment->p_type == PT_INTERP) {
-                file.interpreter = text_at(part(bytes, segment->p_offset, segment->p_filesz), 0);
-            }
+        const auto segment = entry_at<ElfW(Phdr)>(bytes, head->e_phoff, i);
+        if (!segment || part(bytes, segment->p_offset, segment->p_filesz).size() < segment->p_filesz) {
+            file.damage = "it ends before its program header " + std::to_string(i) + (segment ? "'s data" : "");
+            break;
+        }
+        segments.push_back(*segment);
+        if (segment->p_type == PT_INTERP) {
+            file.interpreter = text_at(part(bytes, segment->p_offset, segment->p_filesz), 0);
         }
     }
     read_dynamic(bytes, segments, file);

@@ -17,6 +17,7 @@ struct elf_file {
 
     kind is = kind::other;
     std::string foreign;     // if it is of another architecture than this command: which; then the rest is empty
+    std::string damage;      // if a part that is loaded is not in the file: which
     std::string interpreter; // the dynamic loader of a program; empty: statically linked
     std::string soname;
     std::vector<std::string> needed;

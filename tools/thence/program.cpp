@@ -248,6 +248,9 @@ program look_at_program(const std::string &name) {
     if (!found.file.foreign.empty()) {
         fail(name + " is for another architecture than this Thence: " + found.file.foreign);
     }
+    if (!found.file.damage.empty()) {
+        fail(name + " is damaged: " + found.file.damage);
+    }
     if (gets_other_rights(found.path)) {
         fail(name +
              " has the set-user-ID or the set-group-ID bit or file capabilities, so the loader preloads nothing; "

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,18 @@ def unusual_programs_end_as_without(given):
         assert done.returncode not in (0, 7), (what, done)
 
 
+def spawned_processes_run_with_it_if_they_are_started_by_it(given):
+    """The launcher starts them, with its own environment."""
+    program = str(Path(given.program).with_name("spawning_program"))
+    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    for words, expected in (([program], 0), ([given.thence, "run", "--progress", "--", program], 1)):
+        done = given.on_ranks(1, "--progress", "--", program, *words)
+        if "cannot spawn" in done.stdout:
+            return SKIPPED
+        assert done.returncode == 0 and f"the child has {expected}, the parent 1\n" in done.stdout, done
+    return 0
+
+
 def a_tool_in_front_or_behind_sees_the_calls(given):
     """A tool that wraps MPI's calls, preloaded before and behind the library: both see each call, and the
     tool in front also the one by which the library asks whether it goes on."""
@@ -311,14 +324,55 @@ def another_architecture_is_refused(given):
         assert told in text, text
 
 
-def damaged_files_do_no_harm(given):
+def damaged_files_are_refused(given):
     data = Path(given.program).read_bytes()
-    for size in (4, 16, 52, 63, 64, 200, 1000, len(data) // 2):
-        cut = given.folder / f"cut{size}"
-        cut.write_bytes(data[:size])
-        cut.chmod(0o755)
-        done = given.run("--print-env", "--", str(cut))
-        assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), (size, done)
+    damaged = given.folder / "damaged"
+
+    def refused(content, text):
+        damaged.write_bytes(content)
+        damaged.chmod(0o755)
+        given.refused(text, "--print-env", "--", str(damaged))
+
+    for size in (4, 16, 51):
+        refused(data[:size], "is neither an ELF program nor a script")
+    refused(data[:52], "is damaged: it ends inside its ELF header")
+    refused(data[:63], "is damaged: it ends inside its ELF header")
+    for size in (64, 200, 1000, len(data) // 2):
+        refused(data[:size], "is damaged: it ends before its program header ")
+    if struct.calcsize("P") == 8:
+        refused(data[:56] + b"\xff\xff" + data[58:], "is damaged: it ends before its program header ")
+
+
+def what_a_file_has_too_much_of_is_not_read(given):
+    """65,534 tables of symbols, each of which is the whole file, and a million libraries without the end of a name."""
+    if struct.calcsize("P") != 8:
+        return SKIPPED
+    data = bytearray(Path(given.program).read_bytes())
+    many = 65534
+    data += b"A" * (-len(data) % 64)
+    sections = len(data)
+    section = struct.pack("=IIQQQQIIQQ", 0, 2, 0, 0, 0, sections + 64 * many, 0, 0, 0, 24)
+    struct.pack_into("=Q", data, 40, sections)
+    struct.pack_into("=H", data, 60, many)
+    data += section * many
+    program = given.folder / "many"
+    program.write_bytes(data)
+    program.chmod(0o755)
+    done = given.run("--print-env", "--", str(program))
+    assert done.returncode == 0 and done.stdout, done
+
+    headers, count = struct.unpack_from("=Q", data, 32)[0], struct.unpack_from("=H", data, 56)[0]
+    for at in range(headers, headers + 56 * count, 56):
+        kind, _, _, address = struct.unpack_from("=IIQQ", data, at)
+        if kind == 2:  # PT_DYNAMIC
+            entries = struct.pack("=QQQQ", 5, address, 1, 0) + struct.pack("=QQ", 1, 0) * 1000000
+            struct.pack_into("=Q", data, at + 8, len(data))
+            struct.pack_into("=Q", data, at + 32, len(entries))
+            data += entries
+    program.write_bytes(data)
+    done = given.run("--print-env", "--", str(program))
+    assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), done
+    return 0
 
 
 def other_rights_are_refused(given):
