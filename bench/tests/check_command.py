@@ -30,20 +30,23 @@ WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency", "tagaspi_message"]
 WITH_OPENBLAS = ["cholesky", "completion_modes"]
 WITH_FORTRAN = ["fortran_attach"]
+WITH_PYTHON = ["python_await", "python_idle", "python_rate"]
 WITH_APPLICATIONS = ["wavefront"]
 WITH_TASKS_OF_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
 WITH_NOTIFIED_TASKS_OF_APPLICATIONS = ["streaming"]
 WITH_KERNELS = ["qr"]
 WITH_LANES = ["latency_mt"]
+WITH_CELLS = ["offload"]
 
 
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_FORTRAN, WITH_APPLICATIONS,
-             WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_NOTIFIED_TASKS_OF_APPLICATIONS, WITH_KERNELS, WITH_LANES)
+    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_FORTRAN, WITH_PYTHON,
+             WITH_APPLICATIONS, WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_NOTIFIED_TASKS_OF_APPLICATIONS, WITH_KERNELS,
+             WITH_LANES, WITH_CELLS)
     groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines

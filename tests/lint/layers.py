@@ -50,7 +50,7 @@ HEADER_DOORS = [
      "dataflow": [{""}],
      "mpix": [{"datatype", "grequest", "threadcomm", "streams"}, {"enqueue"}, {""}],
      "onesided": [{""}],
-     "am": [{""}],
+     "am": [{"offload"}, {""}],
      # The adapters to runtimes are neighbours.
      "tasks": [{""}, {"omp", "pthread", "threads", "future", "tbb", "fiber", "argobots", "qthreads"}]},
     {"tbb": [{"senders"}, {"mpi", "notify", "am", "pools", "queues"}]},
@@ -82,6 +82,8 @@ HEADER_ROOMS = {
     "extensions.h": "mpix",
     "progress.h": "mpix",
     "mpix.h": "mpix",
+    "offload": "am/offload",
+    "offload.hpp": "am/offload",
     "notify.h": "onesided",
     "am.h": "am",
     "am.hpp": "tbb/am",

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many tasks a rank offloads (thence/offload/quotas.hpp): ranks, costs and waiting times are played, without MPI.
+#include <thence/offload/quotas.hpp>
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace {
+
+using thence::offload_settings;
+using thence::detail::offload_measured;
+using thence::detail::offload_quotas;
+
+// Ranks that compute `tasks` tasks each, of `cost` seconds where they come from, `slow` times as long where they run.
+class Play {
+public:
+    Play(std::vector<double> costs, std::vector<double> slowness, int tasks_of_each, double gain = 0.7)
+        : cost(std::move(costs)), slow(std::move(slowness)), tasks(tasks_of_each) {
+        settings.gain = gain;
+        for (std::size_t i = 0; i < cost.size(); ++i)
+            all.emplace_back(settings, static_cast<int>(i), static_cast<int>(cost.size()));
+    }
+
+    // Returns the time of the step.
+    double step() {
+        std::vector<double> busy(cost.size(), 0.0);
+        std::vector<offload_measured> measured(cost.size());
+        for (std::size_t i = 0; i < cost.size(); ++i) {
+            int own = tasks;
+            for (int target = 0; own > 1 && (target = all[i].take()) >= 0; --own) {
+                const auto t = static_cast<std::size_t>(target);
+                busy[t] += cost[i] * slow[t];
+                measured[t].foreign++;
+                all[i].returned(target);
+            }
+            busy[i] += own * cost[i] * slow[i];
+            measured[i].task_seconds = cost[i] * slow[i];
+        }
+        const double longest = *std::max_element(busy.begin(), busy.end());
+        for (std::size_t i = 0; i < cost.size(); ++i)
+            measured[i].waited = longest - busy[i];
+        for (offload_quotas &each : all)
+            each.balance(measured, longest);
+        return longest;
+    }
+    double after(int steps) {
+        double last = 0;
+        for (int i = 0; i < steps; ++i)
+            last = step();
+        return last;
+    }
+
+    offload_settings settings;
+    std::vector<double> cost, slow;
+    int tasks;
+    std::vector<offload_quotas> all;
+};
+
+TEST(Quotas, a_balanced_load_stays_at_home) {
+    Play play({1, 1, 1}, {1, 1, 1}, 20);
+    EXPECT_EQ(play.after(10), 20);
+    EXPECT_EQ(play.all[0].quota(1), 0);
+}
+
+TEST(Quotas, a_slow_rank_is_evened_out) {
+    Play play({1, 1}, {2, 1}, 60);
+    EXPECT_EQ(play.step(), 120);
+    EXPECT_LE(play.after(10), 82); // 80 is the least
+    EXPECT_EQ(play.all[1].quota(0), 0);
+}
+
+TEST(Quotas, dear_tasks_are_evened_out_over_four_ranks) {
+    Play play({4, 1, 1, 1}, {1, 1, 1, 1}, 60);
+    EXPECT_EQ(play.step(), 240);
+    EXPECT_LE(play.after(30), 113); // 105 is the least
+}
+
+TEST(Quotas, when_the_load_moves_tasks_are_taken_back_first) {
+    Play play({1, 1}, {2, 1}, 60);
+    play.after(10);
+    std::swap(play.slow[0], play.slow[1]);
+    EXPECT_LE(play.after(10), 83);
+    EXPECT_EQ(play.all[0].quota(1), 0);
+    EXPECT_GT(play.all[1].quota(0), 0);
+}
+
+TEST(Quotas, more_gain_follows_faster) {
+    Play careful({1, 1}, {2, 1}, 60, 0.2), bold({1, 1}, {2, 1}, 60, 0.9);
+    EXPECT_GT(careful.after(3), bold.after(3));
+    EXPECT_LE(careful.after(30), 84);
+}
+
+TEST(Quotas, late_results_halve_the_quota_and_then_pause_the_rank) {
+    Play play({1, 1}, {2, 1}, 60);
+    play.settings.pause_steps = 3;
+    play.after(10);
+    offload_quotas &home = play.all[0];
+    const int before = home.quota(1);
+    ASSERT_GT(before, 4);
+    ASSERT_EQ(home.take(), 1);
+    EXPECT_EQ(home.look_for_late(1), 0) << "not yet late";
+    EXPECT_EQ(home.look_for_late(100), 1);
+    EXPECT_EQ(home.look_for_late(100), 0) << "one emergency in a step";
+    EXPECT_EQ(home.quota(1), before / 2);
+    EXPECT_EQ(home.away(), "1 tasks on rank 1");
+    home.balance({{0, 1, 0}, {0, 1, 0}}, 100);
+    EXPECT_EQ(home.look_for_late(100), 1) << "the second in a row";
+    home.returned(1);
+    EXPECT_EQ(home.away(), "");
+    for (int step = 0; step < 3; ++step) {
+        home.balance({{0, 1, 0}, {50, 1, 0}}, 100);
+        EXPECT_EQ(home.take(), -1) << "paused, step " << step;
+    }
+    home.balance({{0, 1, 0}, {50, 1, 0}}, 100);
+    EXPECT_EQ(home.take(), 1) << "tried again";
+}
+
+TEST(Quotas, a_rank_alone_offloads_nothing) {
+    Play play({1}, {1}, 5);
+    EXPECT_EQ(play.after(3), 5);
+}
+
+} // namespace

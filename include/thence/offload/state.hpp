@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/** @file state.hpp
+ *  @brief The tasks and messages of thence/offload.hpp. Callbacks point into it, so after a failure it stays for ever.
+ *
+ *  Invariant: a task of this rank is in `own`, or in a slot, or complete; `left` counts those that are not complete. A
+ *  task of another rank is in a guest, from its metadata until its results were sent. Whatever a message writes to or
+ *  reads from lies in a slot, a guest or a receive, and these are used again only after their callback. */
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <thence/detail/atomic.hpp>
+#include <thence/error.hpp>
+#include <thence/offload/quotas.hpp>
+#include <thence/offload/settings.hpp>
+#include <thence/offload/task_type.hpp>
+
+namespace thence::detail {
+
+template <class Completions> class offload_state {
+public:
+    struct task {
+        const offload_type *type = nullptr;
+        int type_number = 0;
+        std::vector<std::byte> metadata;
+        std::span<const std::byte> input;
+        offload_type::results_of results;
+    };
+
+    offload_state(MPI_Comm comm, const offload_settings &given)
+        : settings(given), completions_(settings),
+          quotas_(settings, number(comm, MPI_Comm_rank), number(comm, MPI_Comm_size)), slots_(number_of_slots(given)) {
+        check("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+        for (std::size_t i = slots_.size(); i-- > 0;) {
+            slots_[i].owner = this, slots_[i].id = static_cast<int>(i);
+            free_slots_.push_back(&slots_[i]);
+        }
+    }
+    offload_state &operator=(offload_state &&) = delete;
+
+    // After the last step, on all ranks.
+    void end() {
+        for (receive &each : receives_) {
+            MPI_Cancel(&each.request);
+        }
+        completions_.finish();
+        for (receive &each : receives_) {
+            MPI_Request_free(&each.request);
+        }
+        MPI_Comm_free(&comm_);
+    }
+
+    void begin() {
+        agree();
+        receives_ = std::vector<receive>(static_cast<std::size_t>(settings.receives));
+        for (receive &each : receives_) {
+            each.owner = this;
+            each.message.resize(sizeof(head) + settings.metadata_bytes);
+            check("MPI_Recv_init", MPI_Recv_init(each.message.data(), static_cast<int>(each.message.size()), MPI_BYTE,
+                                                 MPI_ANY_SOURCE, 0, comm_, &each.request));
+            check("MPI_Start", MPI_Start(&each.request));
+            attach(1, &each.request, &metadata_came, &each, &each.status, true);
+        }
+        check("MPI_Barrier", MPI_Barrier(comm_));
+        began_ = MPI_Wtime();
+    }
+
+    void submit(task &&made) {
+        slot *away = nullptr;
+        {
+            const std::scoped_lock guard(lock_);
+            left_++;
+            if (own_.size() + guests_ready_.size() >= static_cast<std::size_t>(settings.workers) &&
+                !free_slots_.empty()) {
+                if (const int target = quotas_.take(); target >= 0) {
+                    away = free_slots_.back();
+                    free_slots_.pop_back();
+                    away->target = target;
+                    now_.offloaded++;
+                }
+            }
+            if (away == nullptr) {
+                own_.push_back(std::move(made));
+                return;
+            }
+        }
+        away->sent = std::move(made);
+        send(*away);
+    }
+
+    bool work() {
+        completions_.poll();
+        if (const int code = failure(); code != MPI_SUCCESS) {
+            throw error("a message of an offloaded task", code);
+        }
+        guest *visiting = nullptr;
+        task next;
+        {
+            const std::scoped_lock guard(lock_);
+            if (!guests_ready_.empty()) {
+                visiting = guests_ready_.front();
+                guests_ready_.pop_front();
+            } else if (!own_.empty()) {
+                next = std::move(own_.front());
+                own_.pop_front();
+            } else {
+                return false;
+            }
+        }
+        const double began = MPI_Wtime();
+        if (visiting != nullptr) {
+            run(*visiting);
+        } else {
+            next.type->run(next.metadata.data(), next.input, next.results);
+        }
+        const double took = MPI_Wtime() - began;
+        {
+            const std::scoped_lock guard(lock_);
+            now_.computed += took;
+            if (visiting != nullptr) {
+                now_.foreign++;
+            } else {
+                own_seconds_ += took;
+                now_.own++, left_--;
+            }
+        }
+        if (visiting != nullptr) {
+            send_results(*visiting);
+        }
+        return true;
+    }
+
+    bool has_left() {
+        const std::scoped_lock guard(lock_);
+        return left_ != 0;
+    }
+    // Begins to wait until all ranks are here; `here` is set then.
+    void arrive() {
+        here.store(false);
+        check("MPI_Ibarrier", MPI_Ibarrier(comm_, &barrier_));
+        attach(1, &barrier_, &all_are_here, &here, MPI_STATUSES_IGNORE, false);
+    }
+    // The rank has waited for results for `seconds` since it last had a task.
+    void look_for_late(double seconds) {
+        const std::scoped_lock guard(lock_);
+        now_.emergencies += quotas_.look_for_late(seconds);
+        if (seconds > settings.lost_after) {
+            code_ = code_ == MPI_SUCCESS ? MPI_ERR_OTHER : code_;
+            throw lost_tasks("offload: no results for " + std::to_string(static_cast<int>(seconds)) +
+                             " s, waiting for " + quotas_.away() + "; is the process dead?");
+        }
+    }
+    offload_step balance(double waited) {
+        offload_measured mine{waited, now_.own > 0 ? own_seconds_ / now_.own : 0, static_cast<double>(now_.foreign)};
+        std::vector<offload_measured> all(static_cast<std::size_t>(number(comm_, MPI_Comm_size)));
+        constexpr int doubles = sizeof mine / sizeof(double);
+        check("MPI_Allgather", MPI_Allgather(&mine, doubles, MPI_DOUBLE, all.data(), doubles, MPI_DOUBLE, comm_));
+        const double now = MPI_Wtime();
+        const std::scoped_lock guard(lock_);
+        now_.seconds = now - began_, now_.waited = waited;
+        quotas_.balance(all, now_.seconds);
+        began_ = now, own_seconds_ = 0;
+        return std::exchange(now_, {});
+    }
+
+    // The first error of a message.
+    int failure() {
+        const std::scoped_lock guard(lock_);
+        return code_;
+    }
+    bool has_begun() const { return !receives_.empty(); }
+
+    const offload_settings settings;
+    std::vector<const offload_type *> types;
+    atomic<bool> here{false};
+
+private:
+    struct head {
+        int type, id; // `id`: of the slot; the tags of its messages are made of it
+    };
+    struct slot { // a task of this rank that is away
+        offload_state *owner = nullptr;
+        int id = 0, target = -1;
+        task sent;
+        std::vector<std::byte> message;
+        MPI_Request requests[most_results];
+    };
+    struct receive { // persistent, for metadata
+        offload_state *owner = nullptr;
+        std::vector<std::byte> message;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Status status;
+    };
+    struct guest { // a task of another rank
+        offload_state *owner = nullptr;
+        int source = 0, id = 0;
+        const offload_type *type = nullptr;
+        std::vector<std::byte> metadata, input, results[most_results];
+        offload_type::sizes sizes;
+        MPI_Request requests[most_results];
+    };
+
+    template <class Ask> static int number(MPI_Comm comm, Ask ask) {
+        int found = 0;
+        ask(comm, &found);
+        return found;
+    }
+    // Each slot needs a tag for its input and one for each result.
+    static constexpr int tags_of_slot = static_cast<int>(most_results) + 1;
+    static std::size_t number_of_slots(const offload_settings &given) {
+        int *bound = nullptr, found = 0;
+        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
+        return static_cast<std::size_t>(found != 0 ? std::min(given.in_flight, *bound / tags_of_slot - 1)
+                                                   : given.in_flight);
+    }
+    static int tag_of(int id, int message) { return 1 + id * tags_of_slot + message; }
+
+    static void check(const char *what, int code) {
+        if (code != MPI_SUCCESS) {
+            throw error(what, code);
+        }
+    }
+    void attach(int count, MPI_Request requests[], thence_callback *done, void *data, MPI_Status *statuses,
+                bool persistent) {
+        check("thence_attach", completions_.attach(count, requests, done, data, statuses, persistent));
+    }
+    // In callbacks, which must not throw.
+    bool good(int code) {
+        if (code == MPI_SUCCESS) {
+            return true;
+        }
+        const std::scoped_lock guard(lock_);
+        code_ = code_ == MPI_SUCCESS ? code : code_;
+        return false;
+    }
+
+    void agree() {
+        unsigned long long mine = types.size();
+        for (const offload_type *type : types) {
+            mine = mine * 1000003 + type->metadata_bytes * 8 + static_cast<unsigned long long>(type->results);
+        }
+        mine &= ~0ULL >> 1;
+        unsigned long long both[] = {mine, ~mine}, least[2] = {};
+        check("MPI_Allreduce", MPI_Allreduce(both, least, 2, MPI_UNSIGNED_LONG_LONG, MPI_MIN, comm_));
+        if (least[0] != ~least[1]) {
+            throw std::invalid_argument("offload: the ranks have added different types of tasks, or in another order");
+        }
+    }
+    static int all_are_here(int, MPI_Status *, void *here) { // after an error, too: the next collective reports it
+        static_cast<atomic<bool> *>(here)->store(true);
+        return MPI_SUCCESS;
+    }
+
+    void send(slot &away) {
+        const task &sent = away.sent;
+        const head first{sent.type_number, away.id};
+        away.message.resize(sizeof first + sent.metadata.size());
+        std::memcpy(away.message.data(), &first, sizeof first);
+        std::memcpy(away.message.data() + sizeof first, sent.metadata.data(), sent.metadata.size());
+        check("MPI_Isend", MPI_Isend(away.message.data(), static_cast<int>(away.message.size()), MPI_BYTE, away.target,
+                                     0, comm_, &away.requests[0]));
+        check("MPI_Isend", MPI_Isend(sent.input.data(), static_cast<int>(sent.input.size()), MPI_BYTE, away.target,
+                                     tag_of(away.id, 0), comm_, &away.requests[1]));
+        attach(2, away.requests, &was_sent, &away, MPI_STATUSES_IGNORE, false);
+    }
+    static int was_sent(int code, MPI_Status *, void *data) {
+        slot &away = *static_cast<slot *>(data);
+        offload_state &self = *away.owner;
+        const int results = away.sent.type->results;
+        for (int i = 0; code == MPI_SUCCESS && i < results; ++i) {
+            const std::span<std::byte> into = away.sent.results[static_cast<std::size_t>(i)];
+            code = MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, away.target, tag_of(away.id, 1 + i),
+                             self.comm_, &away.requests[i]);
+        }
+        if (self.good(code)) {
+            self.good(
+                self.completions_.attach(results, away.requests, &has_returned, &away, MPI_STATUSES_IGNORE, false));
+        }
+        return MPI_SUCCESS;
+    }
+    static int has_returned(int code, MPI_Status *, void *data) {
+        slot &away = *static_cast<slot *>(data);
+        offload_state &self = *away.owner;
+        if (self.good(code)) {
+            const std::scoped_lock guard(self.lock_);
+            self.quotas_.returned(away.target);
+            self.left_--;
+            self.free_slots_.push_back(&away);
+        }
+        return MPI_SUCCESS;
+    }
+
+    static int metadata_came(int code, MPI_Status *status, void *data) {
+        receive &each = *static_cast<receive *>(data);
+        offload_state &self = *each.owner;
+        int cancelled = 0;
+        if (code == MPI_SUCCESS) {
+            MPI_Test_cancelled(status, &cancelled);
+        }
+        if (cancelled != 0 || !self.good(code)) {
+            return MPI_SUCCESS;
+        }
+        guest &visiting = self.take_guest();
+        head first;
+        std::memcpy(&first, each.message.data(), sizeof first);
+        visiting.source = status->MPI_SOURCE, visiting.id = first.id;
+        visiting.type = self.types[static_cast<std::size_t>(first.type)];
+        const std::byte *metadata = each.message.data() + sizeof first;
+        visiting.metadata.assign(metadata, metadata + visiting.type->metadata_bytes);
+        visiting.input.resize(visiting.type->input_bytes(metadata));
+        code = MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE, visiting.source,
+                         tag_of(visiting.id, 0), self.comm_, &visiting.requests[0]);
+        if (self.good(code)) {
+            self.good(
+                self.completions_.attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false));
+        }
+        if (self.good(MPI_Start(&each.request))) {
+            self.good(self.completions_.attach(1, &each.request, &metadata_came, &each, &each.status, true));
+        }
+        return MPI_SUCCESS;
+    }
+    static int input_came(int code, MPI_Status *, void *data) {
+        guest &visiting = *static_cast<guest *>(data);
+        if (visiting.owner->good(code)) {
+            const std::scoped_lock guard(visiting.owner->lock_);
+            visiting.owner->guests_ready_.push_back(&visiting);
+        }
+        return MPI_SUCCESS;
+    }
+    void run(guest &visiting) {
+        visiting.sizes = visiting.type->result_bytes(visiting.metadata.data());
+        offload_type::results_of results;
+        for (std::size_t i = 0; i < most_results; ++i) {
+            visiting.results[i].resize(visiting.sizes[i]);
+            results[i] = visiting.results[i];
+        }
+        visiting.type->run(visiting.metadata.data(), visiting.input, results);
+    }
+    void send_results(guest &visiting) {
+        for (int i = 0; i < visiting.type->results; ++i) {
+            const std::vector<std::byte> &from = visiting.results[i];
+            check("MPI_Isend", MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, visiting.source,
+                                         tag_of(visiting.id, 1 + i), comm_, &visiting.requests[i]));
+        }
+        attach(visiting.type->results, visiting.requests, &results_sent, &visiting, MPI_STATUSES_IGNORE, false);
+    }
+    static int results_sent(int code, MPI_Status *, void *data) {
+        guest &visiting = *static_cast<guest *>(data);
+        if (visiting.owner->good(code)) {
+            const std::scoped_lock guard(visiting.owner->lock_);
+            visiting.owner->free_guests_.push_back(&visiting);
+        }
+        return MPI_SUCCESS;
+    }
+    guest &take_guest() {
+        const std::scoped_lock guard(lock_);
+        if (free_guests_.empty()) {
+            free_guests_.push_back(&guests_.emplace_back());
+            guests_.back().owner = this;
+        }
+        guest &taken = *free_guests_.back();
+        free_guests_.pop_back();
+        return taken;
+    }
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    std::vector<receive> receives_;
+    Completions completions_;
+    MPI_Request barrier_ = MPI_REQUEST_NULL;
+
+    // Guards all that follows. No call of MPI is made, and no task run, while it is held.
+    std::mutex lock_;
+    int code_ = MPI_SUCCESS;
+    int left_ = 0;
+    offload_quotas quotas_;
+    std::deque<task> own_; // that wait for a thread
+    std::vector<slot> slots_;
+    std::vector<slot *> free_slots_;
+    std::deque<guest> guests_;
+    std::deque<guest *> guests_ready_;
+    std::vector<guest *> free_guests_;
+    offload_step now_;
+    double own_seconds_ = 0, began_ = 0;
+};
+
+} // namespace thence::detail

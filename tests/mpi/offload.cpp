@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks that move between ranks (thence/offload.hpp), on the real MPI: results, wrong types, late and lost results.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <thence/offload.hpp>
+#include <thread>
+
+namespace {
+
+int rank() {
+    int number = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    return number;
+}
+
+void busy_for(std::chrono::microseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+// Results: the input plus `add`, its sum, and nothing.
+struct add_to {
+    struct metadata {
+        int values, add, microseconds;
+    };
+    static std::size_t input_bytes(const metadata &m) { return static_cast<std::size_t>(m.values) * sizeof(int); }
+    static std::array<std::size_t, 3> result_bytes(const metadata &m) { return {input_bytes(m), sizeof(long), 0}; }
+    static void run(const metadata &m, std::span<const std::byte> input,
+                    const std::array<std::span<std::byte>, 3> &results) noexcept {
+        long sum = 0;
+        for (std::size_t at = 0; at < input.size(); at += sizeof(int)) {
+            int value = 0;
+            std::memcpy(&value, &input[at], sizeof value);
+            value += m.add, sum += value;
+            std::memcpy(&results[0][at], &value, sizeof value);
+        }
+        std::memcpy(results[1].data(), &sum, sizeof sum);
+        busy_for(std::chrono::microseconds(m.microseconds));
+    }
+};
+// Has no input, one result.
+struct whose {
+    struct metadata {
+        char from;
+    };
+    static std::size_t input_bytes(const metadata &) { return 0; }
+    static std::array<std::size_t, 1> result_bytes(const metadata &) { return {2 * sizeof(int)}; }
+    static void run(const metadata &m, std::span<const std::byte>,
+                    const std::array<std::span<std::byte>, 1> &results) noexcept {
+        const int text[] = {m.from, rank()};
+        std::memcpy(results[0].data(), text, sizeof text);
+    }
+};
+
+struct one_task {
+    std::vector<int> input, output;
+    long sum = 0;
+    explicit one_task(int values) : input(static_cast<std::size_t>(values)), output(input.size()) {
+        std::iota(input.begin(), input.end(), rank());
+    }
+    template <class Offloader> void submit(Offloader &to, int add, int microseconds) {
+        to.template submit<add_to>(
+            {static_cast<int>(input.size()), add, microseconds}, std::as_bytes(std::span(input)),
+            {std::as_writable_bytes(std::span(output)), std::as_writable_bytes(std::span(&sum, 1)), {}});
+    }
+    void expect(int add) {
+        long expected = 0;
+        for (std::size_t i = 0; i < input.size(); ++i) {
+            ASSERT_EQ(output[i], input[i] + add);
+            expected += output[i];
+        }
+        ASSERT_EQ(sum, expected);
+    }
+};
+
+// Runs steps in which rank 0 alone has work, until some tasks were offloaded: when that is depends on measured times.
+template <class Offloader, class Other>
+int steps_until_offloaded(Offloader &tasks, std::vector<one_task> &all, Other in_between) {
+    for (int step = 1; step <= 200; ++step) {
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+            all[i].submit(tasks, step + static_cast<int>(i), 300);
+        in_between();
+        const int here = tasks.finish_step().offloaded;
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+            all[i].expect(step + static_cast<int>(i));
+        int anywhere = 0;
+        MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (anywhere > 0)
+            return step;
+    }
+    return -1;
+}
+
+// Small messages, and some that MPI does not send before their receive is posted.
+std::vector<one_task> twenty() {
+    std::vector<one_task> all;
+    for (int i = 0; i < 20; ++i)
+        all.emplace_back(i % 2 == 0 ? 10 : 50'000);
+    return all;
+}
+
+TEST(Offload, tasks_move_to_ranks_that_wait_and_their_results_are_right) {
+    std::vector<one_task> all = twenty();
+    thence::offloader tasks(MPI_COMM_WORLD);
+    tasks.add<add_to>();
+    tasks.begin();
+    for (int i = 0; i < 5; ++i)
+        ASSERT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+}
+
+TEST(Offload, several_threads_work) {
+    std::vector<one_task> all = twenty();
+    thence::offload_settings settings;
+    settings.workers = 3;
+    thence::offloader tasks(MPI_COMM_WORLD, settings);
+    tasks.add<whose>();
+    tasks.add<add_to>();
+    tasks.begin();
+    thence::detail::atomic<bool> ends{false};
+    std::vector<std::thread> workers;
+    for (int i = 0; i < 2; ++i)
+        workers.emplace_back([&] {
+            while (!ends.load())
+                if (!tasks.work())
+                    std::this_thread::yield();
+        });
+    EXPECT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+    ends.store(true);
+    for (std::thread &each : workers)
+        each.join();
+}
+
+TEST(Offload, few_slots_keep_the_other_tasks_at_home) {
+    std::vector<one_task> all = twenty();
+    thence::offload_settings settings;
+    settings.in_flight = 1, settings.receives = 1;
+    thence::offloader tasks(MPI_COMM_WORLD, settings);
+    tasks.add<add_to>();
+    tasks.begin();
+    for (int i = 0; i < 3; ++i)
+        ASSERT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+}
+
+TEST(Offload, a_step_without_tasks_ends) {
+    thence::offloader tasks(MPI_COMM_WORLD);
+    tasks.add<whose>();
+    tasks.begin();
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(tasks.finish_step().own, 0);
+    int text[2] = {};
+    tasks.submit<whose>({'x'}, {}, {std::as_writable_bytes(std::span(text))});
+    EXPECT_EQ(tasks.finish_step().own, 1);
+    EXPECT_EQ(text[0], 'x');
+    EXPECT_EQ(text[1], rank());
+}
+
+TEST(Offload, results_that_come_late_are_an_emergency) {
+    std::vector<one_task> all = twenty();
+    thence::offload_settings settings;
+    settings.late = 0.01;
+    thence::offloader tasks(MPI_COMM_WORLD, settings);
+    tasks.add<add_to>();
+    tasks.begin();
+    int emergencies = 0;
+    for (int step = 0; step < 100 && emergencies == 0; ++step) {
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+            all[i].submit(tasks, step, 300);
+        if (rank() != 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(40)); // it does something else
+        int here = tasks.finish_step().emergencies;
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+            all[i].expect(step);
+        MPI_Allreduce(&here, &emergencies, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    EXPECT_GT(emergencies, 0);
+}
+
+TEST(Offload, wrong_settings_types_and_sizes_are_refused_and_nothing_is_submitted) {
+    for (const auto wrong :
+         {&thence::offload_settings::workers, &thence::offload_settings::receives, &thence::offload_settings::in_flight,
+          &thence::offload_settings::emergencies, &thence::offload_settings::pause_steps}) {
+        thence::offload_settings settings;
+        settings.*wrong = 0;
+        EXPECT_THROW(thence::offloader(MPI_COMM_WORLD, settings), std::invalid_argument);
+    }
+    thence::offload_settings small;
+    small.metadata_bytes = 4;
+    thence::offloader tasks(MPI_COMM_WORLD, small);
+    EXPECT_THROW(tasks.add<add_to>(), std::invalid_argument);
+    int text[2] = {};
+    const auto result = std::as_writable_bytes(std::span(text));
+    EXPECT_THROW(tasks.submit<whose>({'x'}, {}, {result}), std::logic_error);
+    EXPECT_THROW(tasks.finish_step(), std::logic_error);
+    tasks.add<whose>();
+    tasks.begin();
+    EXPECT_THROW(tasks.add<whose>(), std::logic_error);
+    EXPECT_THROW(tasks.begin(), std::logic_error);
+    one_task other(1);
+    EXPECT_THROW(other.submit(tasks, 1, 0), std::invalid_argument) << "a type that was not added";
+    EXPECT_THROW(tasks.submit<whose>({'x'}, std::as_bytes(result), {result}), std::invalid_argument);
+    EXPECT_THROW(tasks.submit<whose>({'x'}, {}, {result.first(3)}), std::invalid_argument);
+    EXPECT_EQ(tasks.finish_step().own, 0);
+}
+
+TEST(Offload, ranks_that_add_different_types_are_told_so) {
+    thence::offloader tasks(MPI_COMM_WORLD);
+    if (rank() == 0)
+        tasks.add<whose>();
+    tasks.add<add_to>();
+    EXPECT_THROW(tasks.begin(), std::invalid_argument);
+}
+
+// Last: what is lost stays behind.
+TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_it_is_told) {
+    auto &all = *new std::vector<one_task>(20, one_task(10)); // its buffers must stay
+    thence::offload_settings settings;
+    settings.lost_after = 0.3, settings.late = 100;
+    auto tasks = std::make_unique<thence::offloader>(MPI_COMM_WORLD, settings);
+    tasks->add<add_to>();
+    tasks->begin();
+    ASSERT_GT(steps_until_offloaded(*tasks, all, [] {}), 0);
+    // The next step offloads, too. The other ranks are stopped; they wait here, and the library's thread takes messages.
+    if (rank() == 0) {
+        for (one_task &each : all)
+            each.submit(*tasks, 1, 300);
+        try {
+            tasks->finish_step();
+            ADD_FAILURE() << "the step has ended";
+        } catch (const thence::lost_tasks &lost) {
+            EXPECT_NE(std::string(lost.what()).find("tasks on rank "), std::string::npos) << lost.what();
+        }
+        EXPECT_THROW(tasks->work(), thence::error);
+        tasks.reset();
+    } else {
+        static_cast<void>(tasks.release());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+} // namespace
