@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demonstration: runs heat in every variant on two plates, then measures situations in which asynchrony may pay, with and
-without a delay between two hosts. Every run's values are compared bit for bit with those of a serial run.
+"""The demonstration: runs a program that knows nothing of Thence as it is and with progress, then heat in every variant on two
+plates, then measures situations in which asynchrony may pay, with and without a delay between two hosts. The values
+of every run of heat are compared bit for bit with those of a serial run.
 
 Writes to OUT_DIR the figures (*.png), the tables and one sentence for each situation (report.txt), and the files of the runs.
 Files of an earlier run there are deleted first (*.png, *.json, *.npy, *.log, report.txt)."""
@@ -125,6 +126,42 @@ def python_with_figures():
             return name
     print("demo: no figures, since no Python here has numpy and matplotlib; scripts/setup.sh demo installs them", file=sys.stderr)
     return None
+
+
+# An unchanged program, which overlaps large messages with computation, as it is and with `thence run --progress`.
+
+ROUNDS, MILLISECONDS, BYTES = "12", "15", str(1 << 20)
+
+
+def unchanged(demo, delay):
+    """One sentence, and the timelines of both."""
+    program, thence = (os.path.join(demo.build, "bin", name) for name in ("examples/unchanged", "thence"))
+    if not os.access(program, os.X_OK) or not os.access(thence, os.X_OK):
+        demo.say("An unchanged program: left out, since the examples or the command thence are not built.\n")
+        return
+    waited, files = [], []
+    for label, words in (("as it is", []), ("thence run --progress", [thence, "run", "--progress", "--"])):
+        demo.progress.step(f"An unchanged program: {label}")
+        files.append(os.path.join(demo.out, f"unchanged-{len(files)}.timeline.json"))
+        command = [*demo.mpi(2, delay), *words, program, ROUNDS, MILLISECONDS, BYTES, label, files[-1]]
+        done = subprocess.run(command, env=demo.environment, capture_output=True, text=True, check=False, timeout=120)
+        found = re.search(r"lasted ([0-9.]+) ms, of which a rank waited ([0-9.]+) ms", done.stdout)
+        if done.returncode != 0 or not found:
+            demo.progress.end()
+            print(f"demo: {' '.join(command)} ended with status {done.returncode}:\n{done.stderr}", end="", file=sys.stderr)
+            demo.status = max(demo.status, 1)
+            return
+        waited.append(found)
+    demo.progress.end()
+    where = f", {delay} between two hosts" if delay else ", both ranks on this host"
+    demo.say(f"An unchanged program that computes for {ROUNDS} times {MILLISECONDS} ms while 1 MiB moves{where}: it lasts "
+             f"{waited[0][1]} ms, and a rank waits {waited[0][2]} ms of that; with thence run --progress {waited[1][1]} ms, "
+             f"and {waited[1][2]} ms.\n")
+    python = python_with_figures()
+    plot = os.path.join(ROOT, "apps", "heat", "plot.py")
+    if python and subprocess.run([python, plot, "timeline", *files, "-o", os.path.join(demo.out, "unchanged.png")],
+                                 check=False).returncode != 0:
+        demo.status = max(demo.status, 1)
 
 
 # Every variant on two plates, one run each: a table, the fields, the timelines.
@@ -332,7 +369,7 @@ def no_delay():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ["gallery", "balanced", "imbalanced", "plates"]
+    parts = ["unchanged", "gallery", "balanced", "imbalanced", "plates"]
     parser.add_argument("build", metavar="BUILD_DIR", help="has bin/heat and bin/heat_plates")
     parser.add_argument("out", metavar="OUT_DIR", help="made if it is missing")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the iterations, 1 to 100 [100]")
@@ -355,11 +392,13 @@ def main():
 
     plates = ["sources", "picture"] if "gallery" in chosen else []
     wanted = [situation for situation in situations(demo) if situation[0] in chosen]
-    why = no_delay() if wanted else None
+    why = no_delay() if wanted or "unchanged" in chosen else None
     delays = [None] if why else [None, DELAY]
-    demo.progress.total = len(plates) * (1 + len(shapes(demo))) + sum(
+    demo.progress.total = 2 * ("unchanged" in chosen) + len(plates) * (1 + len(shapes(demo))) + sum(
         (situation[4] is not None) + runs_of(ways(demo, situation[4], delay, "1", ""), demo.repeats)
         for situation in wanted for delay in delays)
+    if "unchanged" in chosen:
+        unchanged(demo, None if why else DELAY)
     if plates:
         done = {plate: gallery(demo, plate) for plate in plates}
         demo.progress.end()
@@ -369,9 +408,9 @@ def main():
             measure(demo, situation, delay)
     if why:
         demo.say(f"Left out: the situations with a delay between two hosts, since this {why}.")
-    if demo.status == 0:
+    if demo.status == 0 and chosen != ["unchanged"]:
         demo.say(f"All {demo.checked} parallel runs computed the values of the serial run, bit for bit.")
-    else:
+    elif demo.status != 0:
         demo.say(f"Some runs failed or have other values; {demo.checked} computed the values of the serial run, bit for bit.")
     with open(os.path.join(demo.out, "report.txt"), "w", encoding="utf-8") as file:
         file.write("\n".join(demo.report) + "\n")
