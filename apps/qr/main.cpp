@@ -161,12 +161,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
     const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
     Run run{comm, rank, threads, sequence, blocks, recorder, bar, o.window, o.outgoing};
 
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
     o.chosen->solve(run);
-    const double seconds = MPI_Wtime() - begin;
     bar.clear();
-    const apps::Measured measured = apps::gather(recorder, comm, threads, seconds, o.chosen->continuations);
+    const apps::Measured measured = apps::gather(recorder, comm, threads, run.seconds, o.chosen->continuations);
     if (!o.timeline.empty()) {
         apps::write_timeline(o.timeline, recorder, comm, offset,
                              {o.chosen->name, threads, shape.tile_columns(), "forward", "kind"});

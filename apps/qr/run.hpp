@@ -37,6 +37,14 @@ struct Run {
     int window;   // of the reference engine: active requests
     int outgoing; // messages with data under way
     std::atomic<int> done{0};
+    double seconds = 0; // of the factorization on this rank, without what a variant makes before and ends after it
+
+    template <class Factorize> void time(Factorize factorize) {
+        MPI_Barrier(comm);
+        const double begin = MPI_Wtime();
+        factorize();
+        seconds = MPI_Wtime() - begin;
+    }
 
     void compute(const Task &task) {
         const apps::Nanoseconds begin = apps::now();

@@ -6,8 +6,9 @@
 #include "common/check.hpp"
 
 namespace qr {
+namespace {
 
-void solve_forkjoin(Run &run) {
+void factorize(Run &run) {
     const Sequence &s = run.sequence;
     auto next = s.transfers.begin();
     for (std::size_t begin = 0; begin < s.tasks.size();) {
@@ -35,6 +36,12 @@ void solve_forkjoin(Run &run) {
         }
         begin = end;
     }
+}
+
+} // namespace
+
+void solve_forkjoin(Run &run) {
+    run.time([&] { factorize(run); });
 }
 
 } // namespace qr

@@ -92,7 +92,7 @@ private:
 
 void solve_messages(Run &run) {
     Messages engine(run);
-    run_tasks(run, engine);
+    run.time([&] { run_tasks(run, engine); });
 }
 
 } // namespace qr

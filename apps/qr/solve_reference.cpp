@@ -192,7 +192,7 @@ private:
 
 void solve_reference(Run &run) {
     Reference engine(run);
-    run_tasks(run, engine);
+    run.time([&] { run_tasks(run, engine); });
 }
 
 } // namespace qr

@@ -60,6 +60,7 @@ template <class Engine> void run_tasks(Run &run, Engine &engine) {
         over.store(true);
     });
     thence_backoff backoff = THENCE_BACKOFF_INIT;
+    backoff.longest = 20000; // nanoseconds: data that are late stop the workers
     while (!over.load()) {
         if (engine.poll()) {
             thence_backoff_found(&backoff);

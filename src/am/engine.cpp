@@ -107,8 +107,8 @@ int message_engine::progress(long *count) noexcept {
         if (ended.done != nullptr) {
             ended.done(ended.error, ended.data);
         }
-    } else {
-        code = network_.progress();
+    } else if (handling_.load(std::memory_order_relaxed) != 0) {
+        code = network_.progress(); // the other thread makes none meanwhile
     }
     outbox_.flush_touched();
     if (count != nullptr) {

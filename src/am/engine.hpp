@@ -117,6 +117,7 @@ private:
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.
     base::spin_lock polling_;
+    std::atomic<int> handling_{0}; // threads that handle what may take long
 
     // Quiescence.
     enum class stage { idle, wanted, wave_under_way, wave_has_ended };

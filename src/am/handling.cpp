@@ -79,6 +79,9 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
         return;
     }
     const message_engine *const outer = std::exchange(scope.of, this);
+    if (in == lane::handlers) {
+        handling_.fetch_add(1, std::memory_order_relaxed);
+    }
     packet_origin from{in, source, nullptr};
     thence_am_message m{reinterpret_cast<thence_am>(this), source, 0, nullptr, 0, nullptr, 0};
     std::size_t at = sizeof head;
@@ -104,6 +107,9 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
                 scope.waiting_since = 0;
             }
         }
+    }
+    if (in == lane::handlers) {
+        handling_.fetch_sub(1, std::memory_order_relaxed);
     }
     scope.waiting_since = 0;
     scope.of = outer;

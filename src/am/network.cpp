@@ -32,14 +32,13 @@ struct network::state {
     MPI_Comm packets = MPI_COMM_NULL; // a tag for each lane
     MPI_Comm data = MPI_COMM_NULL;    // each message has a tag of its own
     MPI_Comm waves = MPI_COMM_NULL;
-    // One for each lane; put and get data that are handled in polls; all else, which may run at once.
+    // One for each lane, and one for all else, which may run at once. Data that are handled in polls have that of the
+    // lane `handlers`, so that a poll makes progress once: MPI may yield the processor each time that it finds nothing.
     MPI_Request of_lane[lanes] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    MPI_Request incoming = MPI_REQUEST_NULL;
     MPI_Request at_once = MPI_REQUEST_NULL;
     std::vector<receive> receives;
     std::atomic<std::size_t> receives_left{0};
     std::atomic<std::size_t> packets_leaving{0};
-    std::atomic<std::size_t> incoming_in_polls{0};
     std::atomic<std::uint64_t> arrived{0}; // packets
     totals mine;
     totals all;
@@ -56,7 +55,6 @@ struct network::state {
     static int packet_left(int error, MPI_Status *status, void *data) noexcept;
     static int data_has_left(int error, MPI_Status *status, void *data) noexcept;
     static int data_has_arrived(int error, MPI_Status *status, void *data) noexcept;
-    static int data_has_arrived_in_poll(int error, MPI_Status *status, void *data) noexcept;
     static int wave_has_ended(int error, MPI_Status *status, void *data) noexcept;
 };
 
@@ -154,11 +152,6 @@ int network::state::data_has_arrived(int error, MPI_Status *status, void *data) 
     return MPI_SUCCESS;
 }
 
-int network::state::data_has_arrived_in_poll(int error, MPI_Status *status, void *data) noexcept {
-    static_cast<state *>(static_cast<transfer *>(data)->owner)->incoming_in_polls.fetch_sub(1);
-    return data_has_arrived(error, status, data);
-}
-
 bool network::send_data(transfer &t, int &error) noexcept {
     state &s = *state_;
     t.owner = &s;
@@ -192,17 +185,14 @@ void network::receive_data(transfer &t, bool in_polls_only) noexcept {
     }
     int complete = 0;
     if (in_polls_only) {
-        s.incoming_in_polls.fetch_add(1);
-        error = thence_attach(1, &t.request, &state::data_has_arrived_in_poll, &t, 0, &t.status, s.incoming, nullptr);
+        error = thence_attach(1, &t.request, &state::data_has_arrived, &t, 0, &t.status,
+                              s.of_lane[index_of(lane::handlers)], nullptr);
     } else {
         error = thence_attach(1, &t.request, &state::data_has_arrived, &t, 0, &t.status, s.at_once, &complete);
     }
     if (complete != 0) {
         state::data_has_arrived(error, &t.status, &t);
     } else if (error != MPI_SUCCESS) { // not attached: memory is exhausted. To wait could be for ever.
-        if (in_polls_only) {
-            s.incoming_in_polls.fetch_sub(1);
-        }
         MPI_Cancel(&t.request);
         MPI_Wait(&t.request, MPI_STATUS_IGNORE);
         s.to.data_arrived(t, error, 0);
@@ -262,13 +252,9 @@ bool network::in_callback() noexcept {
 int network::poll() noexcept {
     state &s = *state_;
     int flag = 0;
-    int code = thence_test(&s.of_lane[index_of(lane::handlers)], &flag, MPI_STATUS_IGNORE);
+    const int code = thence_test(&s.of_lane[index_of(lane::handlers)], &flag, MPI_STATUS_IGNORE);
     if (flag != 0) { // in end(): the test of an inactive continuation request makes no progress
         thence_progress();
-    }
-    if (s.incoming_in_polls.load() != 0) {
-        const int other = thence_test(&s.incoming, &flag, MPI_STATUS_IGNORE);
-        code = code == MPI_SUCCESS ? other : code;
     }
     return class_of(code) == MPI_ERR_PENDING ? MPI_ERR_PENDING : code;
 }
@@ -291,7 +277,6 @@ int network::state::make_requests(unsigned flags) noexcept {
     } made[] = {{of_lane[index_of(lane::handlers)], restricted, most_in_a_poll},
                 {of_lane[index_of(lane::short_handlers)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
                 {of_lane[index_of(lane::internal)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
-                {incoming, restricted, most_in_a_poll},
                 {at_once, anywhere, -1}};
     for (const auto &each : made) {
         const int code = thence_cr_create(each.options, each.max_poll, MPI_INFO_NULL, &each.request);
@@ -327,7 +312,7 @@ void network::state::free_requests() noexcept {
         }
     }
     receives.clear();
-    for (MPI_Request *const each : {&of_lane[0], &of_lane[1], &of_lane[2], &incoming, &at_once}) {
+    for (MPI_Request *const each : {&of_lane[0], &of_lane[1], &of_lane[2], &at_once}) {
         if (*each != MPI_REQUEST_NULL) {
             thence_free(each);
         }

@@ -6,6 +6,7 @@
 // The data of a put have an even tag of the sender's, those of a get an odd one of the receiver's, so that both go
 // between the same two processes without being mistaken.
 #include "am/engine.hpp"
+#include "am/scope.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -155,6 +156,7 @@ void message_engine::data_left(transfer &t, int error) noexcept {
 }
 
 void message_engine::has_left(transfer &t, int error) noexcept {
+    ++scope.handled;
     if (error != MPI_SUCCESS) [[unlikely]] {
         fail(error, t.rank, THENCE_AM_NO_HANDLER, "MPI could not send the data of a put or a get");
     }
@@ -166,6 +168,8 @@ void message_engine::has_left(transfer &t, int error) noexcept {
 }
 
 void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noexcept {
+    ++scope.handled;
+    handling_.fetch_add(1, std::memory_order_relaxed);
     if (t.what == transfer::kind::get) {
         if (error == MPI_SUCCESS && bytes != t.bytes) {
             error = MPI_ERR_ARG; // the owner has forgotten the memory, or could not send
@@ -174,6 +178,7 @@ void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noe
     } else {
         placed(t, error, bytes);
     }
+    handling_.fetch_sub(1, std::memory_order_relaxed);
     if (t.is_void) {
         std::free(t.data);
         drop_data(nullptr);
