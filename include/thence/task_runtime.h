@@ -165,8 +165,12 @@ THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned f
  *  MPI_Waitall and the blocking collectives, neighborhood collectives too: the task is blocked until the operations are
  *  complete. MPI_Waitany, MPI_Waitsome, MPI_Probe, MPI_Mprobe, and waits for persistent or continuation requests call
  *  the runtime's `sleep_for` between two tests, at most for 100 us, or make progress and yield the processor if the
- *  runtime has none. It does not apply in callbacks, on threads that are not task-aware, in tasks of a runtime that
- *  cannot block, and to calls that only MPI itself can do: files, windows, making and freeing communicators.
+ *  runtime has none. So does MPI_Win_wait. The other calls that synchronize windows (MPI_Win_fence, MPI_Win_start,
+ *  MPI_Win_complete, MPI_Win_post, and all that lock, unlock and flush) have no nonblocking form: with
+ *  `MPI_THREAD_MULTIPLE` a thread of the library makes the call, as many threads as there are such calls at a time, and
+ *  the task is blocked meanwhile. It does not apply in callbacks, on threads that are not task-aware, in tasks of a
+ *  runtime that cannot block, and to calls that only MPI itself can do: files, making and freeing windows and
+ *  communicators.
  *
  *  MPI does not match a blocking collective with a nonblocking one. While this is on, each blocking collective of the
  *  process is done by its nonblocking form, in tasks and outside. So turn it on in all processes, before the first

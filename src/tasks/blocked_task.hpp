@@ -25,6 +25,8 @@ public:
     continuation::user_callback callback() noexcept {
         return {reinterpret_cast<continuation::any_function>(&unblock), this};
     }
+    // What the callback does, for a thread that no continuation tells: the task may go on, and this object be gone.
+    void go_on(int error) noexcept { unblock(error, nullptr, this); }
     // For reports, of an attached continuation while it is visited: the runtime of the task that it lets go on, or
     // null.
     static const char *runtime_of(const continuation::continuation &c, continuation::control_word kind) noexcept;

@@ -102,6 +102,31 @@ TEST(notification_slots, are_seen_through_another_mapping) {
     EXPECT_EQ(p.own.take(99), 12U);
 }
 
+TEST(notification_waiters, memory_stays_while_somebody_waits_and_may_be_replaced_after_that) {
+    part p(10);
+    counted w;
+    EXPECT_FALSE(p.wait_for(w, 3));
+    EXPECT_FALSE(p.waiting.forget());
+    p.own.set(3, 5);
+    p.look();
+    EXPECT_EQ(w.times, 1);
+    EXPECT_TRUE(p.waiting.forget());
+    p.block = {};
+    EXPECT_FALSE(p.waiting.may_have_arrived());
+    p.look();
+    p.block = shared_block::make(slots::bytes_for(20));
+    p.own = slots(p.block.data(), 20);
+    p.waiting.watch(p.own);
+    ASSERT_TRUE(p.waiting.make_room());
+    counted last;
+    EXPECT_FALSE(p.wait_for(last, 19)); // there are more than before
+    p.own.set(19, 6);
+    EXPECT_TRUE(p.waiting.may_have_arrived());
+    p.look();
+    EXPECT_EQ(last.value, 6U);
+    EXPECT_EQ(last.times, 1);
+}
+
 TEST(notification_waiters, one_that_has_arrived_is_served_at_once) {
     part p(10);
     counted w;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls on windows that wait for other ranks, see blocking_in_mpi.hpp. They begin and end what is outstanding
-// (interpose/requests/counted_windows.hpp).
+// (interpose/requests/counted_windows.hpp). In a task that can be blocked another thread makes those that synchronize:
+// MPI has no nonblocking forms of them but MPI_Win_test.
 #include "interpose/calls/blocking_in_mpi.hpp"
 #include "interpose/requests/counted_windows.hpp"
+#include "interpose/waiting/blocking_tasks.hpp"
+#include "interpose/waiting/other_thread.hpp"
 
 using namespace thence::interpose;
 
@@ -19,6 +22,16 @@ template <class Call> int create(const char *name, MPI_Comm comm, MPI_Info info,
     return code;
 }
 
+// A call that synchronizes. `where`: the code address of the user's call.
+template <class Call> int synchronize(const char *name, const void *where, Call call) {
+    if (is_plain()) [[likely]] {
+        return call();
+    }
+    int code = MPI_SUCCESS;
+    const auto make = [](void *made) noexcept { return (*static_cast<Call *>(made))(); };
+    return block_task_meanwhile({make, &call, name, where}, code) ? code : thence::pmpi::block_in_mpi(name, call);
+}
+
 } // namespace
 
 #define CREATING_WINDOW(name, parameters, arguments)                                                                   \
@@ -28,8 +41,8 @@ template <class Call> int create(const char *name, MPI_Comm comm, MPI_Info info,
 // A call after which `then(win ...)` is done.
 #define SYNCHRONIZING(name, parameters, arguments, then)                                                               \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        const int code =                                                                                               \
-            thence::pmpi::block_in_mpi("MPI_" #name, [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });      \
+        const int code = synchronize("MPI_" #name, __builtin_return_address(0),                                        \
+                                     [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });                      \
         if (observes_calls() && code == MPI_SUCCESS) {                                                                 \
             then;                                                                                                      \
         }                                                                                                              \
@@ -77,15 +90,34 @@ SYNCHRONIZING(Win_fence, (int assert, MPI_Win win), (assert, win), count_fence(w
 SYNCHRONIZING(Win_start, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), end_fence(win))
 SYNCHRONIZING(Win_complete, (MPI_Win win), (win), end_accesses(win))
 SYNCHRONIZING(Win_post, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), count_exposure(win))
-SYNCHRONIZING(Win_wait, (MPI_Win win), (win), end_exposure(win))
-THENCE_BLOCKING(Win_lock, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win))
-THENCE_BLOCKING(Win_lock_all, (int assert, MPI_Win win), (assert, win))
+// A task tests, and pauses between two tests.
+THENCE_EXPORT int MPI_Win_wait(MPI_Win win) {
+    if (is_plain()) [[likely]] {
+        return THENCE_NEXT(Win_wait)(win);
+    }
+    if (!blocking_tasks.applies()) {
+        const int code = thence::pmpi::block_in_mpi("MPI_Win_wait", [&] { return THENCE_NEXT(Win_wait)(win); });
+        if (observes_calls() && code == MPI_SUCCESS) {
+            end_exposure(win);
+        }
+        return code;
+    }
+    for (polling_call call("MPI_Win_wait", __builtin_return_address(0));; blocking_tasks.pause(call)) {
+        int flag = 0;
+        const int code = MPI_Win_test(win, &flag);
+        if (code != MPI_SUCCESS || flag != 0) {
+            return code;
+        }
+    }
+}
+SYNCHRONIZING(Win_lock, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win), )
+SYNCHRONIZING(Win_lock_all, (int assert, MPI_Win win), (assert, win), )
 SYNCHRONIZING(Win_unlock, (int rank, MPI_Win win), (rank, win), end_accesses(win, rank))
 SYNCHRONIZING(Win_unlock_all, (MPI_Win win), (win), end_accesses(win))
 SYNCHRONIZING(Win_flush, (int rank, MPI_Win win), (rank, win), end_accesses(win, rank))
 SYNCHRONIZING(Win_flush_all, (MPI_Win win), (win), end_accesses(win))
-THENCE_BLOCKING(Win_flush_local, (int rank, MPI_Win win), (rank, win))
-THENCE_BLOCKING(Win_flush_local_all, (MPI_Win win), (win))
+SYNCHRONIZING(Win_flush_local, (int rank, MPI_Win win), (rank, win), )
+SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), )
 
 // Operations without a request. They are interposed only because they are counted.
 #define ACCESSING(name, parameters, arguments)                                                                         \

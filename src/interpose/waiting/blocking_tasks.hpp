@@ -9,7 +9,7 @@
 
 namespace thence::interpose {
 
-extern const wait_strategy blocking_tasks;
+extern THENCE_INTERNAL const wait_strategy blocking_tasks;
 
 // True if blocking collectives are done by their nonblocking forms.
 inline bool collectives_by_nonblocking() noexcept {
