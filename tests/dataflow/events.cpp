@@ -384,12 +384,15 @@ held released_by_a_worker_that_leaves;
 TEST(events, are_lowered_by_a_worker_that_stops) {
     int x = 0;
     bool ran = false;
+    std::atomic<bool> submitted{false};
     thence::flow flow({.workers = 1});
-    flow.submit({thence::out(&x)}, [] {
+    flow.submit({thence::out(&x)}, [&] {
+        test::wait_until([&] { return submitted.load(); }); // else nothing would become ready
         released_by_a_worker_that_leaves.hold();
         thence::libthence_tasks::when_thread_stops([]() noexcept { released_by_a_worker_that_leaves.try_release(); });
     });
     flow.submit({thence::in(&x)}, [&] { ran = true; });
+    submitted = true;
     flow.taskwait();
     EXPECT_TRUE(ran);
 }
