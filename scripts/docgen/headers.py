@@ -186,7 +186,8 @@ def is_private(text, start, position):
     return bool(specifiers) and specifiers[-1] != "public"
 
 
-PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|TAMPI_EXPORT_|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
+EXPORT = "THENCE_EXPORT|TAMPI_EXPORT_|THENCE_GASPI_EXPORT"
+PUBLIC_FUNCTION = re.compile(rf"^(?:{EXPORT}|static inline|THENCE_INLINE)\b([^;{{(]*?)(\w+)\s*\(", re.MULTILINE)
 
 
 MACRO = r"#define[ \t]+\w+[ \t]+[^\n]*?[ \t]*/\*\*<.*?\*/[ \t]*\n"
@@ -205,7 +206,7 @@ def macro_groups(raw, name):
 
 def parse_header(path, include_dir):
     """A C or C++ header, without `namespace detail`. Only C headers are searched for functions without a comment; a
-    trailing underscore marks one that is not for users."""
+    trailing underscore marks one that is not for users, and a pgaspi_ function is documented under its name without p."""
     name = str(path.relative_to(include_dir))
     raw = re.sub(r"^(?:/\* It would break [^\n]*\n)?/\* clang-format \w+ \*/\n", "", path.read_text(), flags=re.MULTILINE)
     blank = blank_comments(raw)
@@ -224,7 +225,7 @@ def parse_header(path, include_dir):
         code, end = declaration(after)
         span = raw[match.end():match.end() + end + 1]
         kind, item_name = classify(re.sub(r"^\s*#[^\n]*$", "", code, flags=re.MULTILINE))
-        flat = " ".join(code.split()).replace("THENCE_EXPORT ", "").replace("TAMPI_EXPORT_ ", "")
+        flat = re.sub(rf"\b(?:{EXPORT}) ", "", " ".join(code.split()))
         scope, start = innermost(classes, match.start())
         if scope and is_private(blank, start, match.start()):
             continue
@@ -238,7 +239,7 @@ def parse_header(path, include_dir):
     if path.suffix == ".h":
         documented = {item.name for item in header.functions() if item.comment.brief}
         found = [m.group(2) for m in PUBLIC_FUNCTION.finditer(blank)]
-        header.undocumented = [n for n in found if n not in documented and not n.endswith("_")]
+        header.undocumented = [n for n in found if n not in documented and not n.endswith("_") and not n.startswith("pgaspi_")]
     return header
 
 
