@@ -67,7 +67,7 @@ mpi::failure wrong_target(const segment *at, int rank, int queue) noexcept {
 
 mpi::failure wrong_range(const segment &at, int rank, std::size_t offset, const void *local,
                          std::size_t bytes) noexcept {
-    const part &to = at.parts[static_cast<std::size_t>(rank)];
+    const part &to = at.part_of(rank);
     if (offset > to.bytes || bytes > to.bytes - offset) {
         return {MPI_ERR_ARG, "offset and length go beyond the end of the part of that process"};
     }
@@ -78,7 +78,7 @@ mpi::failure wrong_range(const segment &at, int rank, std::size_t offset, const 
 }
 
 mpi::failure wrong_notification(const segment &at, int rank, unsigned number, std::uint32_t value) noexcept {
-    if (number >= at.parts[static_cast<std::size_t>(rank)].notifications) {
+    if (number >= at.part_of(rank).notifications) {
         return reason::no_notification;
     }
     if (value == 0) {
@@ -183,9 +183,9 @@ int thence_segment_query(thence_segment segment, int rank, thence_segment_info *
     if (rank < 0 || rank >= asked.in.size()) {
         return fail(call, reason::no_rank);
     }
-    const onesided::part &known = asked.parts[static_cast<std::size_t>(rank)];
+    const onesided::part &known = asked.part_of(rank);
     thence_segment_info facts{};
-    facts.memory = rank == asked.in.rank() ? asked.own.memory : nullptr;
+    facts.memory = rank == asked.in.rank() ? asked.own().memory : nullptr;
     facts.bytes = known.bytes;
     facts.notifications = known.notifications;
     facts.transport = known.how == onesided::way::by_memory ? "memory"

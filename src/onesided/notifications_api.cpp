@@ -60,7 +60,7 @@ mpi::failure wrong_notifications(thence_segment segment, unsigned first, unsigne
     if (segment == nullptr) {
         return reason::null_segment;
     }
-    const unsigned has = object_of(segment)->own.notifications.count();
+    const unsigned has = object_of(segment)->own().notifications.count();
     return first > has || count > has - first ? reason::no_notification : mpi::failure{};
 }
 
@@ -86,10 +86,10 @@ int thence_notification_test(thence_segment segment, unsigned first, unsigned co
         return fail(call, null_notification_flag);
     }
     const onesided::segment &at = *object_of(segment);
-    unsigned found = at.own.notifications.find(first, count);
+    unsigned found = at.own().notifications.find(first, count);
     if (found == first + count) {
         look_once(at);
-        found = at.own.notifications.find(first, count);
+        found = at.own().notifications.find(first, count);
     }
     *flag = found != first + count ? 1 : 0;
     if (*flag != 0 && notification != nullptr) {
@@ -110,12 +110,12 @@ int thence_notification_wait(thence_segment segment, unsigned first, unsigned co
     // Memory is looked at often, and all else now and then: that costs more, and may be idle.
     constexpr unsigned looks = 64;
     thence_backoff backoff = progress::backoff_with(20'000, 256);
-    unsigned found = at.own.notifications.find(first, count);
+    unsigned found = at.own().notifications.find(first, count);
     for (unsigned turn = 1; found == first + count; ++turn) {
         if (at.in.has_messages() || (turn % looks == 0 && onesided::must_poll())) {
             continuation::make_progress();
         }
-        if (found = at.own.notifications.find(first, count); found == first + count && progress::pause(backoff)) {
+        if (found = at.own().notifications.find(first, count); found == first + count && progress::pause(backoff)) {
             progress::catch_up_after_sleep();
         }
     }
@@ -134,10 +134,11 @@ int thence_notification_reset(thence_segment segment, unsigned notification, uin
         return fail(call, {MPI_ERR_ARG, "value is null"});
     }
     onesided::segment &at = *object_of(segment);
-    *value = at.own.notifications.take(notification);
+    notification::slots here = at.own().notifications;
+    *value = here.take(notification);
     if (*value == 0) {
         look_once(at);
-        *value = at.own.notifications.take(notification);
+        *value = here.take(notification);
     }
     return MPI_SUCCESS;
 }

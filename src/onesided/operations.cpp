@@ -14,7 +14,7 @@ namespace thence::onesided {
 namespace {
 
 const part &part_at(const place &at) noexcept {
-    return at.of->parts[static_cast<std::size_t>(at.rank)];
+    return at.of->part_of(at.rank);
 }
 
 // What an operation leaves in its queue. It is made before anything is started, and given to the queue afterwards.
@@ -101,18 +101,28 @@ bool get_directly(void *to, std::uint64_t bytes, const place &from) noexcept {
                              to, bytes);
 }
 
-wire::packet *make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes) noexcept {
-    wire::packet *const p = wire::take_packet();
-    if (p != nullptr) {
-        p->head = {};
-        p->head.what = what;
-        p->head.queue = static_cast<std::uint32_t>(queue);
-        p->head.segment = at.of->number;
-        p->head.offset = at.offset;
-        p->head.bytes = bytes;
-        p->length = sizeof p->head;
+// Waits until the target has room for one more. Returns an error code.
+int make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes, const left_behind &rest,
+                wire::packet *&made) noexcept {
+    if (rest.is_missing()) {
+        return MPI_ERR_NO_MEM;
     }
-    return p;
+    if (!at.of->in.wait_for_room(at.rank)) {
+        return MPI_ERR_OTHER;
+    }
+    wire::packet *const p = wire::take_packet();
+    if (p == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    p->head = {};
+    p->head.what = what;
+    p->head.queue = static_cast<std::uint32_t>(queue);
+    p->head.segment = at.of->number;
+    p->head.offset = at.offset;
+    p->head.bytes = bytes;
+    p->length = sizeof p->head;
+    made = p;
+    return MPI_SUCCESS;
 }
 
 void add_signal(wire::header &h, const signal &after) noexcept {
@@ -124,9 +134,9 @@ void add_signal(wire::header &h, const signal &after) noexcept {
 int put_in_packet(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
                   const completion &how) noexcept {
     left_behind rest(to, queue, how, false);
-    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::put, queue, to, bytes);
-    if (p == nullptr) {
-        return MPI_ERR_NO_MEM;
+    wire::packet *p = nullptr;
+    if (const int code = make_packet(wire::kind::put, queue, to, bytes, rest, p); code != MPI_SUCCESS) {
+        return code;
     }
     add_signal(p->head, after);
     if (bytes != 0) {
@@ -147,16 +157,17 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
     }
     space &in = to.of->in;
     left_behind rest(to, queue, how, true);
-    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::put, queue, to, bytes);
-    if (p == nullptr) {
-        return MPI_ERR_NO_MEM;
+    wire::packet *p = nullptr;
+    int code = make_packet(wire::kind::put, queue, to, bytes, rest, p);
+    if (code != MPI_SUCCESS) {
+        return code;
     }
     add_signal(p->head, after);
     const std::uint32_t serial = in.wires().next_serial();
     p->head.serial = serial;
     // The data first: if MPI does not take them, nothing has been announced.
     MPI_Request data = MPI_REQUEST_NULL;
-    int code = in.wires().send_data(from, bytes, to.rank, serial, data);
+    code = in.wires().send_data(from, bytes, to.rank, serial, data);
     if (code != MPI_SUCCESS) {
         wire::give_packet(p);
         return code;
@@ -192,11 +203,9 @@ int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept 
 
 int get_by_messages(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
     left_behind rest(from, queue, how, true);
-    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::get, queue, from, bytes);
-    if (p == nullptr) {
-        return MPI_ERR_NO_MEM;
-    }
-    return ask(*p, to, from, rest);
+    wire::packet *p = nullptr;
+    const int code = make_packet(wire::kind::get, queue, from, bytes, rest, p);
+    return code == MPI_SUCCESS ? ask(*p, to, from, rest) : code;
 }
 
 int noted(const place &at, int code) noexcept {
@@ -246,8 +255,7 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
             return noted(to, MPI_ERR_OTHER);
         }
         if (after.value != 0) {
-            notification::slots(after.of->parts[static_cast<std::size_t>(to.rank)].slots)
-                .set(after.number, after.value);
+            notification::slots(after.of->part_of(to.rank).slots).set(after.number, after.value);
         }
         rest.complete();
         return MPI_SUCCESS;
@@ -306,9 +314,9 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
         rest.complete();
         return MPI_SUCCESS;
     }
-    wire::packet *const p = make_packet(what, queue, at, sizeof *old);
-    if (p == nullptr) {
-        return MPI_ERR_NO_MEM;
+    wire::packet *p = nullptr;
+    if (const int code = make_packet(what, queue, at, sizeof *old, rest, p); code != MPI_SUCCESS) {
+        return noted(at, code);
     }
     std::copy_n(operands, 2, p->head.operands);
     return noted(at, ask(*p, old, at, rest));

@@ -27,7 +27,7 @@ inline mpi::failure wrong(const void *local, std::size_t bytes, int rank, thence
         return why;
     }
     if (request != nullptr && bytes > onesided::most_in_message &&
-        at->parts[static_cast<std::size_t>(rank)].how == onesided::way::by_messages) {
+        at->part_of(rank).how == onesided::way::by_messages) {
         return {MPI_ERR_COUNT, "more than 1 GiB by messages, with a request: pass no request, or put pieces"};
     }
     return {};
@@ -60,7 +60,7 @@ int atomic(const char *call, wire::kind what, const std::uint64_t (&operands)[2]
         return fail(call, why);
     }
     const onesided::segment &at = *object_of(segment);
-    if (offset % sizeof *old != 0 || at.parts[static_cast<std::size_t>(rank)].address % sizeof *old != 0) {
+    if (offset % sizeof *old != 0 || at.part_of(rank).address % sizeof *old != 0) {
         return fail(call, {MPI_ERR_ARG, "the word is not aligned to 8 bytes"});
     }
     return ended(call, onesided::atomic(what, operands, {object_of(segment), rank, offset}, old, queue, {request}));

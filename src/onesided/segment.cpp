@@ -29,97 +29,127 @@ std::size_t block_bytes_of(const void *memory, std::size_t bytes, unsigned notif
 
 } // namespace
 
-segment::segment(space &of, int its_number, memory::shared_block &&block, void *memory, std::size_t bytes,
-                 unsigned notifications)
-    : in(of), number(its_number), waiting(notification::slots(block.data(), notifications)),
-      parts(static_cast<std::size_t>(of.size())), block_(std::move(block)), of_program_(memory != nullptr) {
-    take_own(memory, bytes, notifications);
+const wire::local_part segment::no_own{};
+const part segment::unknown{};
+
+segment::segment(space &of, int its_number)
+    : in(of), number(its_number), waiting(notification::slots()), parts_(static_cast<std::size_t>(of.size())) {
+    for (std::atomic<const part *> &each : parts_) {
+        each.store(&unknown, std::memory_order_relaxed);
+    }
 }
 
-void segment::take_own(void *memory, std::size_t bytes, unsigned notifications) noexcept {
-    own.memory =
-        of_program_ ? static_cast<unsigned char *>(memory) : block_.data() + pages_of_notifications(notifications);
-    own.notifications = notification::slots(block_.data(), notifications);
-    own.bytes = bytes;
-    part &mine = parts[static_cast<std::size_t>(in.rank())];
-    mine.how = in.only_messages() ? way::by_messages : way::by_memory;
-    mine.why = in.only_messages() ? text::by_setting : text::own;
-    mine.of_program = of_program_;
-    mine.bytes = bytes;
-    mine.address = reinterpret_cast<std::uintptr_t>(own.memory);
-    mine.notifications = notifications;
-    mine.memory = own.memory;
-    mine.slots = own.notifications;
+segment::~segment() {
+    for (std::atomic<const part *> &each : parts_) {
+        if (const part *const known = each.load(std::memory_order_relaxed); known != &unknown) {
+            delete known;
+        }
+    }
+}
+
+void segment::set_part(int rank, std::unique_ptr<part> now) noexcept {
+    std::atomic<const part *> &known = parts_[static_cast<std::size_t>(rank)];
+    const part *const before = known.load(std::memory_order_relaxed);
+    if (before != &unknown) {
+        now->previous.reset(before);
+    }
+    part &newest = *now.release();
+    known.store(&newest, std::memory_order_seq_cst);
+    if (!in.is_in_use()) { // who begins after that sees the newest
+        newest.previous.reset();
+    }
 }
 
 bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept {
     const std::size_t block_bytes = block_bytes_of(memory, bytes, notifications);
     memory::shared_block block = block_bytes != 0 ? memory::shared_block::make(block_bytes) : memory::shared_block();
-    if (!block) {
+    std::unique_ptr<wire::local_part> here(new (std::nothrow) wire::local_part);
+    std::unique_ptr<part> mine(new (std::nothrow) part);
+    if (!block || here == nullptr || mine == nullptr) {
         return false;
     }
+    here->memory =
+        memory != nullptr ? static_cast<unsigned char *>(memory) : block.data() + pages_of_notifications(notifications);
+    here->notifications = notification::slots(block.data(), notifications);
+    here->bytes = bytes;
+    mine->how = in.only_messages() ? way::by_messages : way::by_memory;
+    mine->why = in.only_messages() ? text::by_setting : text::own;
+    mine->of_program = memory != nullptr;
+    mine->bytes = bytes;
+    mine->address = reinterpret_cast<std::uintptr_t>(here->memory);
+    mine->notifications = notifications;
+    mine->memory = here->memory;
+    mine->slots = here->notifications;
     block_ = std::move(block);
     of_program_ = memory != nullptr;
-    take_own(memory, bytes, notifications);
-    waiting.watch(own.notifications);
+    kept_own_ = std::move(here);
+    waiting.watch(kept_own_->notifications);
+    own_.store(kept_own_.get(), std::memory_order_release);
+    set_part(in.rank(), std::move(mine));
     return true;
 }
 
 bool segment::drop_own() noexcept {
-    if (!waiting.forget()) {
+    std::unique_ptr<part> none(new (std::nothrow) part);
+    if (none == nullptr || kept_own_->uses.load(std::memory_order_acquire) != 0 || !waiting.forget()) {
         return false;
     }
-    own = {};
-    parts[static_cast<std::size_t>(in.rank())] = {};
-    if (in.has_messages()) { // a poll may be copying to it
-        for (base::spin_wait wait; !in.wires().no_poll_is_under_way(); wait()) {
+    bool is_used = false;
+    const auto take_away = [&] {
+        is_used = kept_own_->uses.load(std::memory_order_acquire) != 0;
+        if (!is_used) {
+            own_.store(nullptr, std::memory_order_release);
         }
+    };
+    if (in.has_messages()) { // a poll may be copying to it, or begin to move data
+        in.wires().between_polls(take_away);
+    } else {
+        take_away();
     }
+    if (is_used) {
+        waiting.watch(kept_own_->notifications);
+        return false;
+    }
+    set_part(in.rank(), std::move(none));
     block_ = {};
     return true;
 }
 
-std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,
-                                       unsigned notifications) noexcept {
-    const std::size_t block_bytes = block_bytes_of(memory, bytes, notifications);
-    if (block_bytes == 0) {
-        return nullptr;
-    }
+std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {
     try {
-        memory::shared_block block = memory::shared_block::make(block_bytes);
-        return block ? std::unique_ptr<segment>(new segment(of, number, std::move(block), memory, bytes, notifications))
-                     : nullptr;
+        return std::unique_ptr<segment>(new segment(of, number));
     } catch (const std::exception &) {
         return nullptr;
     }
 }
 
-std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {
-    std::unique_ptr<segment> made = make(of, number, nullptr, 0, 0);
-    if (made != nullptr) {
-        made->own = {};
-        made->parts[static_cast<std::size_t>(of.rank())] = {};
-    }
-    return made;
+std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,
+                                       unsigned notifications) noexcept {
+    std::unique_ptr<segment> made = make_view(of, number);
+    return made != nullptr && made->give_own(memory, bytes, notifications) ? std::move(made) : nullptr;
 }
 
 part_description segment::describe() const noexcept {
-    return {own.bytes,
+    return {own().bytes,
             block_.bytes(),
             block_.cookie(),
-            reinterpret_cast<std::uintptr_t>(own.memory),
-            own.notifications.count(),
+            reinterpret_cast<std::uintptr_t>(own().memory),
+            own().notifications.count(),
             block_.descriptor(),
             of_program_ ? 1 : 0,
             number};
 }
 
-void segment::learn(int rank, const part_description &said) noexcept {
+bool segment::learn(int rank, const part_description &said) noexcept {
     if (rank == in.rank()) {
-        return;
+        return true;
+    }
+    std::unique_ptr<part> made(new (std::nothrow) part);
+    if (made == nullptr) {
+        return false;
     }
     const peer &other = in.peers[static_cast<std::size_t>(rank)];
-    part now;
+    part &now = *made;
     now.how = way::by_messages;
     now.of_program = said.of_program != 0;
     now.bytes = said.bytes;
@@ -139,9 +169,8 @@ void segment::learn(int rank, const part_description &said) noexcept {
     } else if (other.is_here) {
         now.why = text::not_copied;
     }
-    part &known = parts[static_cast<std::size_t>(rank)];
-    now.previous = std::move(known.block);
-    known = std::move(now);
+    set_part(rank, std::move(made));
+    return true;
 }
 
 } // namespace thence::onesided

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A segment: the part of this process, and what it knows of those of the others. How a part is reached is decided when
-// it becomes known, and does not change.
+// it becomes known.
+//
+// What is known of a part does not change: a process that tells of a new one is known by a new object, behind a
+// pointer. So an operation sees the old or the new, also while a poll takes what is told. The old ones go when no
+// operation is under way that may have seen them (space::use).
 #pragma once
 
 #include "onesided/memory/shared_block.hpp"
 #include "onesided/notification/waiters.hpp"
 #include "onesided/wire/order.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,10 +50,8 @@ struct part {
     unsigned char *memory = nullptr; // by_memory: here
     notification::slots slots;       // by_memory, by_copy
     memory::shared_block block;      // mapped; of another process
-    // What was mapped before the part was told anew: a thread may be at the end of a put to it, behind its
-    // notification.
-    memory::shared_block previous;
     const char *why = nullptr;
+    std::unique_ptr<const part> previous; // a thread may still be in an operation on it
 };
 
 class THENCE_INTERNAL segment {
@@ -62,26 +65,41 @@ public:
     static std::unique_ptr<segment> make_view(space &of, int number) noexcept;
     // The part of this process, which has none or an empty one, gets memory. False if memory is exhausted.
     bool give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
-    // It loses it. False, and nothing has changed: somebody waits for its notifications.
+    // It loses it. False, and nothing has changed: MPI moves data to or from it, or somebody waits for its
+    // notifications.
     bool drop_own() noexcept;
 
     part_description describe() const noexcept;
-    // A process tells of its part. Maps it where possible.
-    void learn(int rank, const part_description &said) noexcept;
+    // A process tells of its part. Maps it where possible. False if memory is exhausted. One thread at a time.
+    bool learn(int rank, const part_description &said) noexcept;
+
+    // The part of this process; without memory if it has none.
+    const wire::local_part &own() const noexcept {
+        const wire::local_part *const here = find_own();
+        return here != nullptr ? *here : no_own;
+    }
+    const wire::local_part *find_own() const noexcept { return own_.load(std::memory_order_acquire); }
+    const part &part_of(int rank) const noexcept {
+        return *parts_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+    }
+    ~segment();
 
     space &in;
     const int number;
-    wire::local_part own{};
     notification::waiters waiting;
-    std::vector<part> parts; // of each process
 
 private:
-    segment(space &of, int its_number, memory::shared_block &&block, void *memory, std::size_t bytes,
-            unsigned notifications);
-    void take_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
+    static const wire::local_part no_own;
+    static const part unknown;
 
-    memory::shared_block block_;
-    bool of_program_;
+    segment(space &of, int its_number);
+    void set_part(int rank, std::unique_ptr<part> now) noexcept;
+
+    memory::shared_block block_; // of the own part
+    bool of_program_ = false;
+    std::unique_ptr<wire::local_part> kept_own_; // what own_ points to, or pointed to last
+    std::atomic<const wire::local_part *> own_{nullptr};
+    std::vector<std::atomic<const part *>> parts_; // of each process
 };
 
 } // namespace thence::onesided

@@ -5,6 +5,7 @@
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
+#include "core/progress/backoff.hpp"
 #include "core/progress/progress.hpp"
 #include "onesided/memory/other_process.hpp"
 #include "onesided/source.hpp"
@@ -61,6 +62,9 @@ bool space::make_own(int count) noexcept {
     try {
         peers.resize(static_cast<std::size_t>(size_));
         queues.resize(static_cast<std::size_t>(std::max(count, 0)));
+        told_.resize(static_cast<std::size_t>(size_));
+        counts_ = std::make_unique<std::uint64_t[]>(2 * static_cast<std::size_t>(size_));
+        credits_ = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(size_));
         health_ = std::make_unique<health[]>(static_cast<std::size_t>(size_));
     } catch (const std::exception &) {
         return false;
@@ -117,7 +121,26 @@ std::uint64_t space::done_by(int rank) const noexcept {
         return done_[rank_].load(std::memory_order_acquire);
     }
     const peer &to = peers[static_cast<std::size_t>(rank)];
-    return to.done != nullptr ? to.done->load(std::memory_order_acquire) : 0;
+    return (to.done != nullptr ? *to.done : credits_[static_cast<std::size_t>(rank)]).load(std::memory_order_acquire);
+}
+
+bool space::has_room_for(int rank) noexcept {
+    const auto has_room = [&] { return wires_->sent_to(rank) - done_by(rank) < most_on_their_way; };
+    return has_room() || (wires_->poll(), has_room());
+}
+
+bool space::wait_for_room(int rank) noexcept {
+    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    for (unsigned turn = 1; !has_room_for(rank); ++turn) {
+        if (turn % 1024 == 0) {
+            health_of(rank).look();
+        }
+        if (is_gone(rank)) {
+            return false;
+        }
+        progress::pause(backoff);
+    }
+    return true;
 }
 
 // The greatest of what all processes give.
@@ -250,7 +273,7 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     } else {
         mine.number = -1;
     }
-    std::vector<part_description> all(static_cast<std::size_t>(size_));
+    std::vector<part_description> &all = told_;
     MPI_Request request = MPI_REQUEST_NULL;
     int code = table.Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, collective_, &request);
     code = code == MPI_SUCCESS ? complete(request) : code;
@@ -259,17 +282,19 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
         const part_description &said = all[static_cast<std::size_t>(i)];
         if (said.number < 0) {
             code = MPI_ERR_NO_MEM;
-        } else if (created != nullptr) {
-            created->learn(i, said);
+        } else if (created != nullptr && !created->learn(i, said)) {
+            code = MPI_ERR_NO_MEM;
         }
         wants_messages = wants_messages || said.of_program != 0;
     }
     for (int i = 0; i < size_ && code == MPI_SUCCESS; ++i) {
-        wants_messages = wants_messages || created->parts[static_cast<std::size_t>(i)].how == way::by_messages;
+        wants_messages = wants_messages || created->part_of(i).how == way::by_messages;
     }
+    constexpr int failed = 2;
     int any = 0;
-    if (const int agreed = agree(wants_messages ? 1 : 0, any); code == MPI_SUCCESS) {
-        code = agreed;
+    const int mine_is = code != MPI_SUCCESS ? failed : wants_messages ? 1 : 0;
+    if (const int agreed = agree(mine_is, any); code == MPI_SUCCESS) {
+        code = agreed == MPI_SUCCESS && any == failed ? int{MPI_ERR_NO_MEM} : agreed;
     }
     if (code == MPI_SUCCESS && any != 0 && !has_messages()) {
         code = begin_messages();
@@ -292,14 +317,13 @@ int space::drain() noexcept {
         return code == MPI_SUCCESS ? complete(request) : code;
     }
     const auto count = static_cast<std::size_t>(size_);
-    std::vector<std::uint64_t> sent(count);
-    std::vector<std::uint64_t> expected(count);
+    std::uint64_t *const sent = counts_.get();
+    std::uint64_t *const expected = sent + count;
     for (int i = 0; i < size_; ++i) {
-        sent[static_cast<std::size_t>(i)] = wires_->sent_to(i);
+        sent[i] = wires_->sent_to(i);
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    int code = table.Ialltoall(sent.data(), sizeof sent[0], MPI_BYTE, expected.data(), sizeof sent[0], MPI_BYTE,
-                               collective_, &request);
+    int code = table.Ialltoall(sent, sizeof *sent, MPI_BYTE, expected, sizeof *sent, MPI_BYTE, collective_, &request);
     code = code == MPI_SUCCESS ? complete(request) : code;
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
@@ -336,6 +360,17 @@ int space::free_segment(segment &freed) noexcept {
     return code;
 }
 
+// After a drain: no credit is on its way to this process, so that its receives are for packets of transport::end().
+void space::wait_for_credits() noexcept {
+    for (int i = 0; i < size_; ++i) {
+        const std::uint64_t told = wires_->sent_to(i) / packets_of_credit * packets_of_credit;
+        while (i != rank_ && credits_[static_cast<std::size_t>(i)].load(std::memory_order_acquire) < told) {
+            continuation::make_progress();
+            wires_->poll();
+        }
+    }
+}
+
 int space::end(bool with_segments) noexcept {
     bool has_segments = false;
     if (!with_segments) {
@@ -351,6 +386,7 @@ int space::end(bool with_segments) noexcept {
         return code; // messages may be under way
     }
     if (has_messages()) {
+        wait_for_credits();
         wires_->end();
         messages_end();
     }
@@ -379,7 +415,7 @@ void space::look(notification::arrived_list &ready) noexcept {
 
 const wire::local_part *space::find(int number) noexcept {
     segment *const found = segment_of(number);
-    return found != nullptr ? &found->own : nullptr;
+    return found != nullptr ? found->find_own() : nullptr;
 }
 
 void space::other(wire::packet &p) noexcept {
@@ -389,7 +425,21 @@ void space::other(wire::packet &p) noexcept {
 }
 
 void space::done(int process) noexcept {
-    done_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release);
+    const std::uint64_t all = done_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release) + 1;
+    if (all % packets_of_credit != 0 || process == rank_) [[likely]] {
+        return;
+    }
+    if (wire::packet *const p = wire::take_packet(); p != nullptr) { // else the next one tells of these, too
+        p->head = {};
+        p->head.what = wire::kind::credit;
+        p->head.operands[0] = all;
+        p->length = sizeof p->head;
+        wires_->send(*p, process);
+    }
+}
+
+void space::credit(int process, std::uint64_t packets) noexcept {
+    credits_[static_cast<std::size_t>(process)].store(packets, std::memory_order_release);
 }
 
 } // namespace thence::onesided

@@ -7,6 +7,9 @@
 // Order between the two ways: a direct operation takes effect when it is called. So it may follow messages to the same
 // process only when that process has done all of them, which it counts in memory that this process has mapped. Else the
 // operation is a message, too.
+//
+// Packets that are on their way to one process, or wait there, are bounded: an operation waits while that process has not
+// done the last `most_on_their_way`. It counts them in mapped memory, and tells others by a credit now and then.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
@@ -74,7 +77,18 @@ public:
     // `with_segments`: those that are left go with it.
     int end(bool with_segments = false) noexcept;
 
-    // For a user of the space whose segments are made one by one.
+    // For a user of the space whose segments are made one by one, and whose parts may be told anew: exists while an
+    // operation looks at parts.
+    class use {
+    public:
+        explicit use(space &of) noexcept : of_(of) { of_.users_.fetch_add(1, std::memory_order_seq_cst); }
+        use &operator=(use &&) = delete;
+        ~use() { of_.users_.fetch_sub(1, std::memory_order_seq_cst); }
+
+    private:
+        space &of_;
+    };
+    bool is_in_use() const noexcept { return users_.load(std::memory_order_seq_cst) != 0; }
     bool add_segment(segment &added) noexcept;
     void remove_segment(const segment &removed) noexcept;
     segment *segment_of(int number) noexcept;
@@ -91,6 +105,10 @@ public:
         const std::uint64_t sent = wires_->sent_to(rank);
         return sent == 0 || sent == done_by(rank);
     }
+    // Whether one more packet may be sent to this process. If not, polls and looks again.
+    bool has_room_for(int rank) noexcept;
+    // Waits until it may. False: the process is gone. Calls no callbacks.
+    bool wait_for_room(int rank) noexcept;
     bool has_messages() const noexcept { return has_messages_.load(std::memory_order_acquire); }
     wire::transport &wires() noexcept { return *wires_; }
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
@@ -107,12 +125,16 @@ public:
     const wire::local_part *find(int segment) noexcept override;
     void other(wire::packet &p) noexcept override;
     void done(int process) noexcept override;
+    void credit(int process, std::uint64_t packets) noexcept override;
     void lost(int process) noexcept override { health_of(process).failed.store(true, std::memory_order_relaxed); }
 
     std::vector<peer> peers;
     std::vector<queue> queues;
 
 private:
+    static constexpr std::uint64_t most_on_their_way = 4096;
+    static constexpr std::uint64_t packets_of_credit = 512;
+
     explicit space(MPI_Comm comm) noexcept;
     struct greeting;
     bool make_own(int queues) noexcept;
@@ -121,9 +143,11 @@ private:
     int agree(int mine, int &all) noexcept;
     int error_if_pending(bool mine) noexcept;
     int drain() noexcept;
+    void wait_for_credits() noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
 
+    std::atomic<long> users_{0};
     MPI_Comm comm_; // a duplicate, for messages of the transport
     MPI_Comm collective_ = MPI_COMM_NULL;
     int rank_ = 0;
@@ -133,6 +157,10 @@ private:
     memory::shared_block control_;
     std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
     std::unique_ptr<health[]> health_;           // of each process
+    // For collective calls, which cannot fail in one process alone.
+    std::vector<part_description> told_;
+    std::unique_ptr<std::uint64_t[]> counts_;               // of each process, twice
+    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_; // packets of this process that each other has done
     std::optional<wire::transport> wires_;
     wire::order arriving_;
     other_function *other_ = nullptr;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GASPI where something goes wrong: calls that fail in one process or whose time is over, processes that are stopped.
 #include "gaspi.hpp"
+#include "onesided.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 #include <unistd.h>
@@ -115,6 +117,64 @@ TEST_F(gaspi, the_end_keeps_its_time_and_goes_on_when_it_is_called_again) {
     EXPECT_EQ(gaspi_proc_rank(&rank), GASPI_ERR_NOINIT);
 }
 
+TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
+    constexpr gaspi_size_t bytes = 8'000'000;
+    unsigned char *const target = make(0, bytes);
+    ASSERT_EQ(gaspi_segment_alloc(1, bytes, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    gaspi_pointer_t memory = nullptr;
+    ASSERT_EQ(gaspi_segment_ptr(1, &memory), GASPI_SUCCESS);
+    std::fill_n(static_cast<unsigned char *>(memory), bytes, static_cast<unsigned char>(7));
+    for (gaspi_number_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(gaspi_write_notify(1, 0, next, 0, 0, bytes, i, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    // While MPI sends from it the segment stays.
+    gaspi_return_t code = GASPI_ERROR;
+    while ((code = gaspi_segment_delete(1)) == GASPI_ERROR) {
+        gaspi_number_t segments = 0;
+        EXPECT_EQ(gaspi_segment_num(&segments), GASPI_SUCCESS);
+        EXPECT_EQ(segments, 2U);
+        EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    EXPECT_EQ(code, GASPI_SUCCESS);
+    for (gaspi_number_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(await(0, i), 1U);
+    }
+    EXPECT_EQ(std::count(target, target + bytes, static_cast<unsigned char>(7)), static_cast<long>(bytes));
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, a_part_may_be_made_anew_while_others_write_to_it) {
+    make(0, 100'000);
+    ASSERT_EQ(gaspi_segment_alloc(2, 50'000, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_segment_register(2, previous, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+    std::atomic<bool> over{false};
+    std::thread writer([&] {
+        for (unsigned i = 1; !over; ++i) {
+            const gaspi_return_t code =
+                gaspi_write_notify(0, 0, next, 2, 0, i % 3 == 0 ? 40'000 : 100, i % 1000, 1, 1, GASPI_BLOCK);
+            if (code == GASPI_QUEUE_FULL) {
+                EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+            } else {
+                EXPECT_EQ(code, GASPI_SUCCESS);
+            }
+        }
+        EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+    });
+    for (int i = 0; i < 30; ++i) {
+        gaspi_return_t code = GASPI_ERROR;
+        while ((code = gaspi_segment_delete(2)) == GASPI_ERROR) {
+            std::this_thread::yield(); // data arrive
+        }
+        EXPECT_EQ(code, GASPI_SUCCESS);
+        ASSERT_EQ(gaspi_segment_alloc(2, 50'000, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+        ASSERT_EQ(gaspi_segment_register(2, previous, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    over = true;
+    writer.join();
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
 TEST_F(gaspi, time_outs_return_within_20_ms) {
     make(0, 64);
     constexpr int asked = 30;
@@ -185,13 +245,13 @@ TEST_F(gaspi, a_second_notification_before_the_reset_replaces_the_first) {
 }
 
 TEST_F(gaspi, a_stopped_rank_answers_no_ping_although_others_do) {
+    make(0, 8);
     std::vector<int> processes(size);
     int own = getpid();
     MPI_Allgather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    gaspi_rank_t on_host = 0;
-    gaspi_proc_local_num(&on_host);
+    const std::vector<bool> here = on_this_host();
     MPI_Barrier(MPI_COMM_WORLD);
-    if (size == 4 && rank == 0 && on_host == size) {
+    if (size == 4 && rank == 0 && std::count(here.begin(), here.end(), true) == size) {
         ASSERT_EQ(kill(processes[1], SIGSTOP), 0);
         std::atomic<bool> timed_out{false};
         std::thread other([&] {
@@ -204,8 +264,27 @@ TEST_F(gaspi, a_stopped_rank_answers_no_ping_although_others_do) {
             EXPECT_EQ(gaspi_proc_ping(2, GASPI_BLOCK), GASPI_SUCCESS);
         }
         other.join();
+        // Nor is it sent messages without end.
+        int posted = 0;
+        for (; posted < 10'000; ++posted) {
+            const gaspi_return_t code = gaspi_notify(0, 1, 1, 1, 0, GASPI_BLOCK);
+            if (code == GASPI_QUEUE_FULL) {
+                gaspi_number_t taken = 0;
+                gaspi_queue_size(0, &taken);
+                if (taken < 100) {
+                    break;
+                }
+                EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+            }
+        }
+        EXPECT_LT(posted, 10'000);
         ASSERT_EQ(kill(processes[1], SIGCONT), 0);
         EXPECT_EQ(gaspi_proc_ping(1, GASPI_BLOCK), GASPI_SUCCESS);
+        gaspi_return_t code = GASPI_QUEUE_FULL;
+        while ((code = gaspi_notify(0, 1, 2, 1, 0, GASPI_BLOCK)) == GASPI_QUEUE_FULL) {
+            EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+        }
+        EXPECT_EQ(code, GASPI_SUCCESS);
         gaspi_state_t states[4];
         EXPECT_EQ(gaspi_state_vec_get(states), GASPI_SUCCESS);
         EXPECT_EQ(std::count(states, states + 4, GASPI_STATE_HEALTHY), 4) << "it was only slow";

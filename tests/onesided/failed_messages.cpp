@@ -2,6 +2,11 @@
 // Messages that MPI does not take, or loses: the operation is an error, nothing waits for it, and all others go on.
 #include "one_process.hpp"
 
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 namespace thence::fake {
 namespace {
 
@@ -116,6 +121,53 @@ TEST_F(failed_messages, a_segment_is_not_freed_if_the_processes_cannot_agree_tha
     EXPECT_EQ(thence_notify(0, other, 0, 1, 0), MPI_SUCCESS);
     EXPECT_EQ(thence_notification_wait(other, 0, 1, nullptr), MPI_SUCCESS);
     EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
+}
+
+TEST_F(failed_messages, a_target_that_takes_nothing_is_not_sent_more_than_4096_packets) {
+    struct held {
+        std::vector<unsigned char> data;
+        MPI_Comm comm;
+    };
+    std::mutex mutex; // guards these
+    std::vector<held> all;
+    bool holds = true;
+    instead_of_send = [&](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *request) {
+        const std::scoped_lock guard(mutex);
+        if (!holds) {
+            return send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, request);
+        }
+        const auto *const from = static_cast<const unsigned char *>(buffer);
+        all.push_back({{from, from + count}, comm});
+        *request = MPI_REQUEST_NULL;
+        return int{MPI_SUCCESS};
+    };
+    constexpr unsigned most = 4096;
+    for (unsigned i = 0; i < most; ++i) {
+        ASSERT_EQ(thence_put(&i, sizeof i, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    }
+    EXPECT_FALSE(inside().has_room_for(0));
+    std::atomic<bool> sent{false};
+    std::thread waits([&] {
+        EXPECT_EQ(thence_notify(0, segment, 4, 1, 0), MPI_SUCCESS);
+        sent = true;
+    });
+    for (int i = 0; i < 100; ++i) {
+        let_run();
+    }
+    EXPECT_FALSE(sent);
+    {
+        const std::scoped_lock guard(mutex);
+        EXPECT_EQ(all.size(), most);
+        holds = false;
+        for (const held &each : all) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            send_of_fake(each.data.data(), static_cast<int>(each.data.size()), MPI_BYTE, 0, 0, each.comm, &request);
+            EXPECT_EQ(thence::mpi::table.Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        }
+    }
+    waits.join();
+    EXPECT_TRUE(eventually([&] { return value_of(4) == 1; }));
+    EXPECT_TRUE(inside().has_room_for(0));
 }
 
 } // namespace

@@ -226,7 +226,7 @@ void take_collective(const wire::packet &p) noexcept {
         const std::scoped_lock guard(table_mutex);
         contribution &to = arrived[{p.head.operands[0], p.head.operands[1], p.process}];
         to.whole = p.head.offset;
-        to.has_failed = p.head.value != 0;
+        to.has_failed = p.head.serial != 0;
         to.value.insert(to.value.end(), p.data, p.data + p.head.bytes);
     } catch (const std::exception &) {
         lost_some.store(true);

@@ -94,7 +94,7 @@ gaspi_return_t send(process &self, int rank, const content &sent) noexcept {
         p->head.what = wire::kind::other;
         p->head.queue = own_queue;
         p->head.notification = static_cast<std::uint32_t>(sent.about);
-        p->head.value = sent.failed ? 1 : 0;
+        p->head.serial = sent.failed ? 1 : 0; // its value would be that of a notification
         p->head.offset = sent.bytes;
         p->head.bytes = bytes;
         p->head.operands[0] = sent.first;

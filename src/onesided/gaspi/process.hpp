@@ -166,7 +166,7 @@ struct content {
     std::uint64_t second = 0;
     const void *data = nullptr;
     std::size_t bytes = 0;
-    bool failed = false; // header: value
+    bool failed = false; // header: serial
 };
 gaspi_return_t send(process &self, int rank, const content &sent) noexcept;
 

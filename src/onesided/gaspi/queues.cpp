@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 namespace thence::gaspi {
 
@@ -51,9 +52,10 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
                       gaspi_timeout_t timeout_ms) noexcept {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(old);
+    std::optional<onesided::space::use> parts(std::in_place, *self.world);
     THENCE_GASPI_CHECK(wrong_remote(self, segment, rank, offset, sizeof *old));
     onesided::segment *const view = find_view(self, segment);
-    if (offset % sizeof *old != 0 || view->parts[rank].address % sizeof *old != 0) {
+    if (offset % sizeof *old != 0 || view->part_of(rank).address % sizeof *old != 0) {
         return GASPI_ERR_UNALIGN_OFF;
     }
     const unfinished asked{what, segment, offset, rank, {first, second}};
@@ -69,6 +71,7 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
             return GASPI_ERROR;
         }
     }
+    parts.reset();
     unfinished &started = one.front();
     end_of_atomic found = end_of_atomic::none;
     const deadline end(timeout_ms);
@@ -188,7 +191,7 @@ gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
                                       gaspi_notification_id_t *const first_id, const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
-    const notification::slots here = find_view(self, segment_id_local)->own.notifications;
+    const notification::slots here = find_view(self, segment_id_local)->own().notifications;
     if (num == 0) {
         return GASPI_SUCCESS;
     }
@@ -214,7 +217,7 @@ gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
                                    gaspi_notification_t *const old_notification_val) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
-    notification::slots here = find_view(self, segment_id_local)->own.notifications;
+    notification::slots here = find_view(self, segment_id_local)->own().notifications;
     if (notification_id >= here.count()) {
         return GASPI_ERR_INV_NOTIF_ID;
     }

@@ -171,8 +171,7 @@ void take_part(process &self, const wire::packet &p) noexcept {
     onesided::part_description said{};
     std::memcpy(&said, p.data, sizeof said);
     onesided::segment *const view = view_of(self, said.number);
-    if (view != nullptr) {
-        view->learn(p.process, said);
+    if (view != nullptr && view->learn(p.process, said)) { // else the other process waits until its time is over
         send(self, p.process, {subject::part_known, p.head.operands[0], static_cast<std::uint64_t>(said.number)});
     }
 }
@@ -191,7 +190,7 @@ gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offse
     if (!has_part(self, number)) {
         return GASPI_ERR_INV_SEG;
     }
-    const std::size_t has = find_view(self, number)->own.bytes;
+    const std::size_t has = find_view(self, number)->own().bytes;
     return offset > has || bytes > has - offset ? GASPI_ERR_INV_LOC_OFF : GASPI_SUCCESS;
 }
 
@@ -204,7 +203,7 @@ gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank
     if (view == nullptr) {
         return GASPI_ERR_INV_SEG;
     }
-    const onesided::part &to = view->parts[rank];
+    const onesided::part &to = view->part_of(rank);
     if (to.how == onesided::way::unknown) {
         return GASPI_ERR_INV_SEG;
     }
@@ -307,7 +306,7 @@ gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_poi
     if (!has_part(self, segment_id)) {
         return GASPI_ERR_INV_SEG;
     }
-    *ptr = find_view(self, segment_id)->own.memory;
+    *ptr = find_view(self, segment_id)->own().memory;
     return GASPI_SUCCESS;
 }
 
@@ -329,7 +328,7 @@ gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const ga
     THENCE_GASPI_NOT_NULL(size);
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_remote(self, segment_id, rank, 0, 0));
-    *size = find_view(self, segment_id)->parts[rank].bytes;
+    *size = find_view(self, segment_id)->part_of(rank).bytes;
     return GASPI_SUCCESS;
 }
 

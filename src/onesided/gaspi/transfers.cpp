@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace thence::gaspi {
@@ -31,9 +32,8 @@ gaspi_return_t wrong_notice(process &self, const notice &after, int rank) noexce
         return GASPI_ERR_INV_NOTIF_VAL;
     }
     THENCE_GASPI_CHECK(wrong_remote(self, after.segment, static_cast<gaspi_rank_t>(rank), 0, 0));
-    return after.id >= find_view(self, after.segment)->parts[static_cast<std::size_t>(rank)].notifications
-               ? GASPI_ERR_INV_NOTIF_ID
-               : GASPI_SUCCESS;
+    return after.id >= find_view(self, after.segment)->part_of(rank).notifications ? GASPI_ERR_INV_NOTIF_ID
+                                                                                   : GASPI_SUCCESS;
 }
 
 // Room for the entries of an operation in its queue. What no piece has been started with is given back.
@@ -57,6 +57,15 @@ private:
     bool is_there_;
 };
 
+// Whether more may be sent to a rank, which may be stopped; else the queue counts as full.
+bool takes_more(process &self, gaspi_rank_t rank) noexcept {
+    if (self.world->has_room_for(rank) || self.world->is_gone(rank)) [[likely]] {
+        return true;
+    }
+    std::this_thread::yield(); // the program calls again
+    return false;
+}
+
 // Starts operations of a queue one by one, each with its room.
 template <class Start> gaspi_return_t start(room &of_all, completion how, Start call) noexcept {
     how.entries = how.request == nullptr ? 1 : 0;
@@ -68,7 +77,7 @@ template <class Start> gaspi_return_t start(room &of_all, completion how, Start 
 }
 
 unsigned char *local_address(process &self, const piece &each) noexcept {
-    return find_view(self, each.local_segment)->own.memory + each.local_offset;
+    return find_view(self, each.local_segment)->own().memory + each.local_offset;
 }
 
 MPI_Request *request_of(const informed &who, std::size_t i) noexcept {
@@ -80,7 +89,7 @@ class end_of_reads {
 public:
     end_of_reads(onesided::queue &of, const signal &told) noexcept : of_(of), made_(onesided::pending::make()) {
         if (made_ != nullptr) {
-            made_->here = told.of->own.notifications;
+            made_->here = told.of->own().notifications;
             made_->notification = told.number;
             made_->value = told.value;
         }
@@ -114,6 +123,7 @@ private:
 // The tag of the last piece is reported once more for its notification.
 gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
                      gaspi_queue_id_t queue, const informed &who) noexcept {
+    const onesided::space::use parts(*self.world);
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
     for (const piece &each : pieces) {
         THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
@@ -127,7 +137,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     const std::uint32_t tags = who.tag != GASPI_TAG_NULL ? 1 : 0;
     const auto number = static_cast<std::uint32_t>(pieces.size());
     room here(self, queue, after == nullptr ? number : std::max(number + tags, 1U), who);
-    if (!here.is_there()) {
+    if (!here.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
     signal told;
@@ -141,6 +151,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         const piece &each = pieces[i];
         const bool is_last = i + 1 == pieces.size();
         how.request = request_of(who, i);
+        how.local_use = &find_view(self, each.local_segment)->own().uses;
         how.completions = is_last && after != nullptr ? 2 * tags : tags;
         const place to{find_view(self, each.remote_segment), rank, each.remote_offset};
         THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
@@ -160,6 +171,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
 
 gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
                     gaspi_queue_id_t queue, const informed &who) noexcept {
+    const onesided::space::use parts(*self.world);
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
     for (const piece &each : pieces) {
         THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
@@ -168,7 +180,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
     }
     room here(self, queue, static_cast<std::uint32_t>(pieces.size()), who);
-    if (!here.is_there()) {
+    if (!here.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
     std::optional<end_of_reads> end;
@@ -185,6 +197,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
         how.request = request_of(who, i);
+        how.local_use = &find_view(self, each.local_segment)->own().uses;
         const place from{find_view(self, each.remote_segment), rank, each.remote_offset};
         THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
             return onesided::get(local_address(self, each), each.bytes, from, queue, to_tell);

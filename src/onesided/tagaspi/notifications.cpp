@@ -42,7 +42,7 @@ gaspi_return_t await(gaspi_segment_id_t number, gaspi_notification_id_t first, g
     THENCE_TAGASPI_SELF();
     THENCE_GASPI_CHECK(gaspi::wrong_local(self, number, 0, 0));
     onesided::segment &at = *gaspi::find_view(self, number);
-    const unsigned has = at.own.notifications.count();
+    const unsigned has = at.own().notifications.count();
     if (count == 0) {
         return GASPI_SUCCESS;
     }
@@ -54,7 +54,7 @@ gaspi_return_t await(gaspi_segment_id_t number, gaspi_notification_id_t first, g
     }
     const thence_task *const task = thence_task_with_events();
     if (task == nullptr) {
-        wait_here(self, at.own.notifications, first, count, values);
+        wait_here(self, at.own().notifications, first, count, values);
         return GASPI_SUCCESS;
     }
     std::unique_ptr<event_waiter> made(new (std::nothrow) event_waiter);

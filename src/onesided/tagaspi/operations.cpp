@@ -31,8 +31,9 @@ struct started {
     // Of a read. A reply that is too short says that the target has no such part.
     std::vector<MPI_Status> statuses;
     std::vector<gaspi_size_t> bytes;
-    notification::slots here; // what a read sets when its data are here
-    notice after;             // its value 0: nothing
+    notification::slots here;              // what a read sets when its data are here
+    notice after;                          // its value 0: nothing
+    std::vector<std::atomic<long> *> uses; // of the local parts, counted down at the end
 
     MPI_Status *status_array() noexcept { return statuses.empty() ? MPI_STATUSES_IGNORE : statuses.data(); }
 };
@@ -50,6 +51,9 @@ bool are_too_short(const started &ended) noexcept {
 
 // All pieces are complete. Returns an error of MPI.
 int finish(started &ended, int error) noexcept {
+    for (std::atomic<long> *const each : ended.uses) {
+        each->fetch_sub(1, std::memory_order_release);
+    }
     if (error == MPI_SUCCESS && are_too_short(ended)) {
         error = MPI_ERR_OTHER;
     }
@@ -129,7 +133,8 @@ gaspi_return_t transfer(direction way, std::span<const piece> pieces, gaspi_rank
         std::ranges::count_if(requests, [](MPI_Request each) { return each != MPI_REQUEST_NULL; }));
     if (under_way == 0) [[likely]] {
         if (sets) {
-            gaspi::find_view(self, after->segment)->own.notifications.set(after->id, after->value);
+            notification::slots here = gaspi::find_view(self, after->segment)->own().notifications;
+            here.set(after->id, after->value);
         }
         return code;
     }
@@ -143,12 +148,18 @@ gaspi_return_t transfer(direction way, std::span<const piece> pieces, gaspi_rank
                 if (reads) {
                     pending->bytes.push_back(pieces[i].bytes);
                 }
+                if (i < pieces.size()) {
+                    pending->uses.push_back(&gaspi::find_view(self, pieces[i].local_segment)->own().uses);
+                }
             }
         }
         pending->statuses.resize(pending->bytes.size());
         if (sets) {
-            pending->here = gaspi::find_view(self, after->segment)->own.notifications;
+            pending->here = gaspi::find_view(self, after->segment)->own().notifications;
             pending->after = *after;
+        }
+        for (std::atomic<long> *const each : pending->uses) {
+            each->fetch_add(1, std::memory_order_relaxed);
         }
         const gaspi_return_t bound = bind(std::move(pending));
         return code == GASPI_SUCCESS ? bound : code;

@@ -90,6 +90,11 @@ void order::finish(packet &p) noexcept {
 }
 
 void order::arrived(packet &p) noexcept {
+    if (p.head.what == kind::credit) [[unlikely]] {
+        parts_.credit(p.process, p.head.operands[0]);
+        give_packet(&p);
+        return;
+    }
     stream &in = stream_of(p);
     p.has_failed = false;
     if (in.packets.empty() && p.head.what == kind::put && p.head.serial == 0) [[likely]] {
@@ -140,13 +145,17 @@ void order::advance(stream &in) noexcept {
     }
 }
 
-// `code`: of the call that has started the request of this packet.
-void order::move(packet &next, int code) noexcept {
+// `code`: of the call that has started the request of this packet, which uses a part or none.
+void order::move(packet &next, const local_part *part, int code) noexcept {
     if (code != MPI_SUCCESS) {
         next.moving = MPI_REQUEST_NULL;
         next.is_done = next.has_failed = true;
         delete[] next.room;
         return;
+    }
+    next.uses = part != nullptr ? &part->uses : nullptr;
+    if (part != nullptr) {
+        part->uses.fetch_add(1, std::memory_order_relaxed);
     }
     next.next_moving = std::exchange(moving_, &next);
 }
@@ -159,7 +168,8 @@ void order::start_put(packet &next) noexcept {
         return;
     }
     std::uint64_t fits = h.bytes;
-    if (const local_part *const part = part_for(h); part != nullptr) {
+    const local_part *const part = part_for(h);
+    if (part != nullptr) {
         next.to = part->memory + h.offset;
     } else {
         next.has_failed = true;
@@ -167,22 +177,22 @@ void order::start_put(packet &next) noexcept {
         fits = next.room != nullptr ? h.bytes : 0; // then MPI drops the data
     }
     unsigned char *const to = next.to != nullptr ? next.to : next.room;
-    move(next, from_->receive_data(to, fits, next.process, h.serial, next.moving));
+    move(next, part, from_->receive_data(to, fits, next.process, h.serial, next.moving));
 }
 
-void order::reply(packet &next, const void *from, std::uint64_t bytes) noexcept {
-    move(next, from_->send_reply(from, bytes, next.process, next.head.serial, next.moving));
+void order::reply(packet &next, const void *from, std::uint64_t bytes, const local_part *part) noexcept {
+    move(next, part, from_->send_reply(from, bytes, next.process, next.head.serial, next.moving));
 }
 
 void order::start_atomic(packet &next) noexcept {
     header &h = next.head;
     const local_part *const part = part_for(h);
     if (part == nullptr) {
-        reply(next, nullptr, 0);
+        reply(next, nullptr, 0, nullptr);
         return;
     }
     h.operands[0] = do_atomic(*reinterpret_cast<std::uint64_t *>(part->memory + h.offset), h);
-    reply(next, &h.operands[0], sizeof h.operands[0]);
+    reply(next, &h.operands[0], sizeof h.operands[0], nullptr);
 }
 
 void order::start(packet &next) noexcept {
@@ -192,9 +202,9 @@ void order::start(packet &next) noexcept {
         return;
     case kind::get:
         if (const local_part *const part = part_for(next.head); part != nullptr) {
-            reply(next, part->memory + next.head.offset, next.head.bytes);
+            reply(next, part->memory + next.head.offset, next.head.bytes, part);
         } else {
-            reply(next, nullptr, 0);
+            reply(next, nullptr, 0, nullptr);
         }
         return;
     case kind::fetch_add:
@@ -205,6 +215,8 @@ void order::start(packet &next) noexcept {
         parts_.other(next);
         next.is_done = true;
         return;
+    case kind::credit: // never in a stream
+        break;
     }
     next.is_done = true;
 }
@@ -227,6 +239,9 @@ bool order::poll() noexcept {
         each.has_failed = each.has_failed || code != MPI_SUCCESS;
         each.is_done = true;
         delete[] each.room;
+        if (each.uses != nullptr) {
+            each.uses->fetch_sub(1, std::memory_order_release);
+        }
         advance(stream_of(each)); // may add others at the beginning
         some = true;
     }

@@ -18,27 +18,31 @@
 #include "onesided/notification/slots.hpp"
 #include "onesided/wire/transport.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
 namespace thence::wire {
 
-// The part of a segment that this process has.
+// The part of a segment that this process has. It does not change.
 struct local_part {
-    unsigned char *memory;
-    std::size_t bytes;
+    unsigned char *memory = nullptr;
+    std::size_t bytes = 0;
     notification::slots notifications;
+    mutable std::atomic<long> uses{0}; // messages that MPI moves to or from its memory
 };
 
 // What the space knows.
 class local_parts {
 public:
-    // Null: there is no such segment.
+    // Null: there is no such segment. What it returns stays during this poll, and while it is used.
     virtual const local_part *find(int segment) noexcept = 0;
     // A packet of kind `other` is next. It is given back after this.
     virtual void other(packet &p) noexcept = 0;
     // One more packet of this process is done.
     virtual void done(int process) noexcept = 0;
+    // A process has done so many packets of this one.
+    virtual void credit(int process, std::uint64_t packets) noexcept = 0;
     // A packet to this process was lost. Any thread.
     virtual void lost(int process) noexcept = 0;
 
@@ -73,9 +77,9 @@ private:
     bool may_start(const stream &in, const packet &next) noexcept;
     void start(packet &next) noexcept;
     void start_put(packet &next) noexcept;
-    void reply(packet &next, const void *from, std::uint64_t bytes) noexcept;
+    void reply(packet &next, const void *from, std::uint64_t bytes, const local_part *part) noexcept;
     void start_atomic(packet &next) noexcept;
-    void move(packet &next, int code) noexcept;
+    void move(packet &next, const local_part *part, int code) noexcept;
     void finish(packet &p) noexcept;
     void advance(stream &in) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,7 +18,8 @@ enum class kind : std::uint32_t {
     get,          // asks for data, which are the reply
     fetch_add,    // the reply is the old value
     compare_swap, // the reply is the old value
-    other         // for a user of the space (gaspi)
+    other,        // for a user of the space (gaspi)
+    credit        // how many packets of the receiver the sender has done; it is not counted itself
 };
 
 struct header {
@@ -44,9 +46,10 @@ struct packet {
     int process;        // where it comes from, or goes to
     // What order.hpp does with it.
     packet *next_moving;
-    MPI_Request moving;  // the data of a put, or a reply
-    unsigned char *to;   // where the data of a put go
-    unsigned char *room; // of data for which there is no place
+    MPI_Request moving;      // the data of a put, or a reply
+    unsigned char *to;       // where the data of a put go
+    unsigned char *room;     // of data for which there is no place
+    std::atomic<long> *uses; // of the part that it is moved to or from, or null
     bool is_done;
     bool has_failed; // its data are not here
     header head;

@@ -66,12 +66,17 @@ public:
 
     // True if anything has happened.
     bool poll() noexcept;
-    // True if each poll that begins from now on sees what the caller has done before. False: try again later.
-    bool no_poll_is_under_way() noexcept;
+    // Calls `function` while no poll is under way. Polls that begin after it see what it has done.
+    template <class Function> void between_polls(Function function) noexcept {
+        for (base::spin_wait wait; !polling_.try_lock(); wait()) {
+        }
+        function();
+        polling_.unlock();
+    }
     // True if packets that were sent have not left.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
 
-    // How many packets were sent to a process, without those that were lost.
+    // How many packets were sent to a process, without credits and those that were lost.
     std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
 
 private:

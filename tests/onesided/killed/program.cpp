@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Three ranks, of which the last one is killed while the others wait for it: their calls return errors, the state
+// vector shows it, and the two go on without it. MPI itself cannot end then, so the program leaves by _exit.
+#include <GASPI_Ext.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+int faults = 0;
+
+void expect(const char *what, gaspi_return_t found, gaspi_return_t expected) {
+    if (found != expected) {
+        std::printf("FAULT: %s: %d instead of %d\n", what, found, expected);
+        ++faults;
+    }
+}
+
+} // namespace
+
+int main() {
+    expect("init", gaspi_proc_init(GASPI_BLOCK), GASPI_SUCCESS);
+    gaspi_rank_t rank = 0;
+    gaspi_proc_rank(&rank);
+    expect("segment", gaspi_segment_create(0, 100'000, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED),
+           GASPI_SUCCESS);
+    gaspi_group_t pair = 0;
+    if (rank != 2) {
+        expect("group", gaspi_group_create(&pair), GASPI_SUCCESS);
+        gaspi_group_add(pair, 0);
+        gaspi_group_add(pair, 1);
+        expect("commit", gaspi_group_commit(pair, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    expect("barrier of all", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+    if (rank == 2) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the others wait
+        std::raise(SIGKILL);
+    }
+    expect("barrier without one", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_ERROR);
+    gaspi_state_t states[3] = {};
+    expect("states", gaspi_state_vec_get(states), GASPI_SUCCESS);
+    if (states[2] != GASPI_STATE_CORRUPT || std::count(states, states + 3, GASPI_STATE_HEALTHY) != 2) {
+        std::printf("FAULT: states %d %d %d\n", states[0], states[1], states[2]);
+        ++faults;
+    }
+    gaspi_atomic_value_t old = 0;
+    gaspi_rank_t in = 1;
+    gaspi_rank_t out = 0;
+    expect("ping", gaspi_proc_ping(2, GASPI_BLOCK), GASPI_ERROR);
+    expect("write", gaspi_write_notify(0, 0, 2, 0, 0, 8, 1, 1, 0, GASPI_BLOCK), GASPI_ERROR);
+    expect("long write", gaspi_write(0, 0, 2, 0, 0, 90'000, 0, GASPI_BLOCK), GASPI_ERROR);
+    expect("read", gaspi_read_notify(0, 0, 2, 0, 0, 8, 3, 0, GASPI_BLOCK), GASPI_ERROR);
+    expect("atomic", gaspi_atomic_fetch_add(0, 0, 2, 1, &old, GASPI_BLOCK), GASPI_ERROR);
+    expect("register", gaspi_segment_register(0, 2, GASPI_BLOCK), GASPI_ERROR);
+    expect("allreduce", gaspi_allreduce(&in, &out, 1, GASPI_OP_SUM, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK),
+           GASPI_ERROR);
+    expect("the end", gaspi_proc_term(GASPI_BLOCK), GASPI_ERROR);
+    // Without it.
+    const gaspi_rank_t other = 1 - rank;
+    gaspi_notification_id_t id = 0;
+    expect("write to the other", gaspi_write_notify(0, 0, other, 0, 50'000, 40'000, 7, 1, 1, GASPI_BLOCK),
+           GASPI_SUCCESS);
+    expect("notification of the other", gaspi_notify_waitsome(0, 0, 10, &id, GASPI_BLOCK), GASPI_SUCCESS);
+    expect("wait", gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+    expect("barrier of two", gaspi_barrier(pair, GASPI_BLOCK), GASPI_SUCCESS);
+    if (id != 7) {
+        std::printf("FAULT: notification %u\n", id);
+        ++faults;
+    }
+    std::printf("rank %d went on with %d faults\n", rank, faults);
+    std::fflush(stdout);
+    _exit(0);
+}
