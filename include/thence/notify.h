@@ -25,7 +25,9 @@
  *
  *  Processes of one node write to each other's memory directly. Others send messages on a communicator of the space;
  *  the receiver makes progress in calls of Thence and, on Open MPI, of MPI. At `MPI_THREAD_MULTIPLE` the helper thread
- *  of Thence receives them while the program computes. thence_segment_query() says which way is used, and why.
+ *  of Thence receives them while the program computes. thence_segment_query() says which way is used, and why. The
+ *  messages that a process has not taken are bounded: a call that starts an operation waits while 4,096 are on their
+ *  way to its target, and makes progress, without running continuations.
  *
  *  An argument that is out of range is an error before anything is moved. Functions return codes as thence.h says.
  *

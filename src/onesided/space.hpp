@@ -8,8 +8,8 @@
 // process only when that process has done all of them, which it counts in memory that this process has mapped. Else the
 // operation is a message, too.
 //
-// Packets that are on their way to one process, or wait there, are bounded: an operation waits while that process has not
-// done the last `most_on_their_way`. It counts them in mapped memory, and tells others by a credit now and then.
+// Packets that are on their way to one process, or wait there, are bounded: an operation waits while that process has
+// not done the last `most_on_their_way`. It counts them in mapped memory, and tells others by a credit now and then.
 #pragma once
 
 #include "core/base/spin_lock.hpp"

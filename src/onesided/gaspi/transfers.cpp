@@ -62,7 +62,9 @@ bool takes_more(process &self, gaspi_rank_t rank) noexcept {
     if (self.world->has_room_for(rank) || self.world->is_gone(rank)) [[likely]] {
         return true;
     }
-    std::this_thread::yield(); // the program calls again
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    backoff.spins = 0;
+    thence_backoff_pause(&backoff); // the program calls again
     return false;
 }
 
