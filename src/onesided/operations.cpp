@@ -79,8 +79,7 @@ private:
     bool is_missing_ = false;
 };
 
-bool put_directly(const void *from, std::uint64_t bytes, const place &to) noexcept {
-    const part &at = part_at(to);
+bool put_directly(const void *from, std::uint64_t bytes, const place &to, const part &at) noexcept {
     if (at.how == way::by_memory) [[likely]] {
         if (bytes != 0) {
             std::memcpy(at.memory + to.offset, from, bytes);
@@ -91,8 +90,7 @@ bool put_directly(const void *from, std::uint64_t bytes, const place &to) noexce
                             bytes);
 }
 
-bool get_directly(void *to, std::uint64_t bytes, const place &from) noexcept {
-    const part &at = part_at(from);
+bool get_directly(void *to, std::uint64_t bytes, const place &from, const part &at) noexcept {
     if (at.how == way::by_memory) {
         std::memcpy(to, at.memory + from.offset, bytes);
         return true;
@@ -208,6 +206,13 @@ int get_by_messages(void *to, std::uint64_t bytes, const place &from, int queue,
     return code == MPI_SUCCESS ? ask(*p, to, from, rest) : code;
 }
 
+// Each operation looks at a part once: it may be told anew meanwhile, and be shorter then. What does not fit goes by
+// messages, and the target drops it.
+bool is_direct(const part &at, const place &of, std::uint64_t bytes, bool atomic) noexcept {
+    return (at.how == way::by_memory || (at.how == way::by_copy && !atomic)) && of.offset <= at.bytes &&
+           bytes <= at.bytes - of.offset && of.of->in.may_be_direct(of.rank);
+}
+
 int noted(const place &at, int code) noexcept {
     if (code != MPI_SUCCESS && code != MPI_ERR_NO_MEM) {
         at.of->in.health_of(at.rank).failed.store(true, std::memory_order_relaxed);
@@ -235,27 +240,25 @@ int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &
 
 } // namespace
 
-bool is_direct(const place &at, bool atomic) noexcept {
-    const way how = part_at(at).how;
-    return (how == way::by_memory || (how == way::by_copy && !atomic)) && at.of->in.may_be_direct(at.rank);
-}
-
 int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
         const completion &how) noexcept {
     if (to.of->in.is_gone(to.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
-    if (is_direct(to, false) && (after.value == 0 || after.of == to.of || is_direct({after.of, to.rank, 0}, false)))
-        [[likely]] {
+    const part &at = part_at(to);
+    const part &told = after.value == 0 || after.of == to.of ? at : after.of->part_of(to.rank);
+    if (is_direct(at, to, bytes, false) &&
+        (after.value == 0 || (after.number < told.notifications &&
+                              (&told == &at || is_direct(told, {after.of, to.rank, 0}, 0, false))))) [[likely]] {
         left_behind rest(to, queue, how, false);
         if (rest.is_missing()) {
             return MPI_ERR_NO_MEM;
         }
-        if (!put_directly(from, bytes, to)) {
+        if (!put_directly(from, bytes, to, at)) {
             return noted(to, MPI_ERR_OTHER);
         }
         if (after.value != 0) {
-            notification::slots(after.of->part_of(to.rank).slots).set(after.number, after.value);
+            notification::slots(told.slots).set(after.number, after.value);
         }
         rest.complete();
         return MPI_SUCCESS;
@@ -271,12 +274,13 @@ int get(void *to, std::uint64_t bytes, const place &from, int queue, const compl
     if (from.of->in.is_gone(from.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
-    if (bytes == 0 || is_direct(from, false)) {
+    const part &at = part_at(from);
+    if (bytes == 0 || is_direct(at, from, bytes, false)) {
         left_behind rest(from, queue, how, false);
         if (rest.is_missing()) {
             return MPI_ERR_NO_MEM;
         }
-        if (bytes != 0 && !get_directly(to, bytes, from)) {
+        if (bytes != 0 && !get_directly(to, bytes, from, at)) {
             return noted(from, MPI_ERR_OTHER);
         }
         rest.complete();
@@ -297,13 +301,14 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
     if (at.of->in.is_gone(at.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
-    const bool directly = is_direct(at, true);
+    const part &of = part_at(at);
+    const bool directly = is_direct(of, at, sizeof *old, true);
     left_behind rest(at, queue, how, !directly);
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
     }
     if (directly) {
-        const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t *>(part_at(at).memory + at.offset));
+        const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t *>(of.memory + at.offset));
         if (what == wire::kind::fetch_add) {
             *old = word.fetch_add(operands[0]);
         } else {

@@ -41,8 +41,6 @@ struct signal {
 // What a message moves at most, since MPI counts in int.
 inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
 
-THENCE_INTERNAL bool is_direct(const place &at, bool atomic) noexcept;
-
 // All return an error code. After an error the operation is not in the queue, and its room is still taken.
 THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
                         const completion &how) noexcept;

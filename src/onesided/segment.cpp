@@ -80,8 +80,7 @@ bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) 
     mine->notifications = notifications;
     mine->memory = here->memory;
     mine->slots = here->notifications;
-    block_ = std::move(block);
-    of_program_ = memory != nullptr;
+    mine->block = std::move(block);
     kept_own_ = std::move(here);
     waiting.watch(kept_own_->notifications);
     own_.store(kept_own_.get(), std::memory_order_release);
@@ -111,7 +110,6 @@ bool segment::drop_own() noexcept {
         return false;
     }
     set_part(in.rank(), std::move(none));
-    block_ = {};
     return true;
 }
 
@@ -130,14 +128,9 @@ std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std:
 }
 
 part_description segment::describe() const noexcept {
-    return {own().bytes,
-            block_.bytes(),
-            block_.cookie(),
-            reinterpret_cast<std::uintptr_t>(own().memory),
-            own().notifications.count(),
-            block_.descriptor(),
-            of_program_ ? 1 : 0,
-            number};
+    const part &mine = part_of(in.rank());
+    return {mine.bytes,         mine.block.bytes(),      mine.block.cookie(),     mine.address,
+            mine.notifications, mine.block.descriptor(), mine.of_program ? 1 : 0, number};
 }
 
 bool segment::learn(int rank, const part_description &said) noexcept {

@@ -49,7 +49,7 @@ struct part {
     unsigned notifications = 0;
     unsigned char *memory = nullptr; // by_memory: here
     notification::slots slots;       // by_memory, by_copy
-    memory::shared_block block;      // mapped; of another process
+    memory::shared_block block;      // made, or mapped if it is of another process
     const char *why = nullptr;
     std::unique_ptr<const part> previous; // a thread may still be in an operation on it
 };
@@ -95,8 +95,6 @@ private:
     segment(space &of, int its_number);
     void set_part(int rank, std::unique_ptr<part> now) noexcept;
 
-    memory::shared_block block_; // of the own part
-    bool of_program_ = false;
     std::unique_ptr<wire::local_part> kept_own_; // what own_ points to, or pointed to last
     std::atomic<const wire::local_part *> own_{nullptr};
     std::vector<std::atomic<const part *>> parts_; // of each process
