@@ -178,10 +178,10 @@ TEST_F(gaspi, a_part_may_be_made_anew_while_others_write_to_it) {
 TEST_F(gaspi, time_outs_return_within_20_ms) {
     make(0, 64);
     constexpr int asked = 30;
-    // The best of some: this machine may have other work.
+    // The best of several, since this machine may have other work.
     const auto best_of = [&](auto call) {
         double best = 1e9;
-        for (int i = 0; i < 8 && best > asked + 20; ++i) {
+        for (int i = 0; i < 60 && best > asked + 20; ++i) {
             best = std::min(best, ms_of(call));
         }
         EXPECT_GE(best, asked);
