@@ -35,7 +35,9 @@
  *  **Errors.** A bad argument is an error before anything is sent. What goes wrong later is told to the function
  *  `failed` of the options, on the process where it is found: a handler that returns an error, a message for a handler
  *  that is not registered, a message that MPI could not send. The engine goes on. thence_am_quiesce() returns the first
- *  such error. Functions return codes as thence.h says.
+ *  such error. A process that can receive no more, or that cannot take part in the search for the end of all
+ *  messages, tells all others: then all that waits returns an error. Functions return codes as thence.h says; on a
+ *  thread that may not call MPI an error is returned as its class, and no error handler is called.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.3. */
 

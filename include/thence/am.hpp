@@ -14,6 +14,7 @@
  *  thence::active_messages::progress_until() does. A stop request has no effect on them. Link `thence::am`. */
 
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -116,6 +117,9 @@ public:
         int finalized = 0;
         if (handle_ != nullptr && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
             thence_am_free(&handle_);
+        }
+        if (thrown_ != nullptr) { // a destructor cannot throw it
+            std::fputs("thence: a handler has thrown, and quiesce() was not called to throw that\n", stderr);
         }
     }
 

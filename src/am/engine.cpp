@@ -20,7 +20,7 @@ bool in_handler(const message_engine &of) noexcept {
     return scope.of == &of;
 }
 
-message_engine::message_engine(const thence_am_options &in_force) noexcept
+message_engine::message_engine(const thence_am_options &in_force)
     : options_(in_force), network_(*this), pool_(in_force.max_payload + packet_overhead), outbox_(network_, pool_),
       outgoing_(network_, *this) {}
 
@@ -71,6 +71,9 @@ int message_engine::wait_for_room(int rank) noexcept {
     }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     while (outbox_.queued(rank) >= options_.max_queued) {
+        if (const int broken = broken_.load(std::memory_order_relaxed); broken != MPI_SUCCESS) {
+            return broken;
+        }
         long some = 0;
         if (network_.may_call()) {
             progress(&some);

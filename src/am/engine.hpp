@@ -23,10 +23,12 @@ enum class when_full { wait, give_up, queue };
 class message_engine final : network_events, outgoing_data::owner {
 public:
     // `in_force`: no value is 0.
-    explicit message_engine(const thence_am_options &in_force) noexcept;
+    explicit message_engine(const thence_am_options &in_force); // throws std::bad_alloc
     message_engine &operator=(message_engine &&) = delete;
     int begin(MPI_Comm comm) noexcept; // collective
-    int end() noexcept;                // collective; waits until all is quiet
+    // Collective; waits until all is quiet. False: quiesce_then() is under way, and nothing has begun. `is_clean`: the
+    // engine may be deleted. Else MPI may still use its memory.
+    bool end(int &code, bool &is_clean) noexcept;
 
     handler_table &handlers() noexcept { return handlers_; }
     registered_memory &memory() noexcept { return memory_; }
@@ -39,13 +41,12 @@ public:
     int put(transfer &t, const thence_am_memory &to, std::size_t offset) noexcept;
     int get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept;
 
-    // `MPI_ERR_PENDING`: called in a callback.
     int progress(long *count) noexcept;
     // This thread runs a handler, of any engine, or a callback of a continuation.
     bool must_not_wait() noexcept;
     void hold() noexcept;
     bool release() noexcept;
-    int quiesce() noexcept;
+    bool quiesce(int &code) noexcept;                                  // false: one is under way
     bool quiesce_then(thence_am_done *done, void *data) noexcept;      // false: one is under way
     std::size_t packets_made() const noexcept { return pool_.made(); } // for tests
     void query(thence_am_info &info) const noexcept;
@@ -56,7 +57,7 @@ private:
     void data_left(transfer &t, int error) noexcept override;
     void data_arrived(transfer &t, int error, std::size_t bytes) noexcept override;
     void wave_ended(int error, totals all) noexcept override;
-    void receive_failed(int error) noexcept override;
+    void receive_failed(int error, bool none_is_left) noexcept override;
     void has_left(transfer &t, int error) noexcept override;
 
     // What a packet has brought.
@@ -83,6 +84,8 @@ private:
     std::uint32_t data_tags() const noexcept;
     unsigned most_announced() const noexcept;
     int wait_for_room(int rank) noexcept;
+    // From now on all that waits returns an error, here and, if it is the first process, in all others.
+    void break_off(int error, bool is_first) noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiet {
         thence_am_done *done = nullptr;
@@ -105,6 +108,7 @@ private:
     alignas(64) std::atomic<std::uint64_t> handled_{0};
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
+    std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves
 
     std::atomic<bool> has_lost_credits_{false};
 

@@ -180,8 +180,28 @@ void message_engine::run_held(bool all) noexcept {
     }
 }
 
-void message_engine::receive_failed(int error) noexcept {
+void message_engine::receive_failed(int error, bool none_is_left) noexcept {
     fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not receive a message");
+    if (none_is_left) {
+        break_off(error, true);
+    }
+}
+
+void message_engine::break_off(int error, bool is_first) noexcept {
+    int none = MPI_SUCCESS;
+    if (!broken_.compare_exchange_strong(none, error)) {
+        return;
+    }
+    fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
+         is_first ? "this process cannot go on: all waits return an error from now on"
+                  : "another process cannot go on: all waits return an error from now on");
+    constexpr announcement empty{};
+    for (int rank = 0; is_first && rank < network_.size(); ++rank) {
+        if (rank != network_.rank()) {
+            outbox_.send(lane::internal, rank, static_cast<std::uint32_t>(internal_message::broken),
+                         {&empty, sizeof empty}, {}, {}, in_handler(*this));
+        }
+    }
 }
 
 void message_engine::fail(int error, int rank, int number, const char *what) noexcept {

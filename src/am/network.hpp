@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All that an engine does with MPI, by continuations: one continuation request for each class of messages. Tests of one
-// process replace network.cpp.
+// process replace network.cpp and network_begin.cpp.
 //
 // Each upcall of an operation comes exactly once, with or without an error. Where may_call() is false nothing here may
 // be called but rank(), size() and may_call().
@@ -58,8 +58,9 @@ public:
     virtual void data_left(transfer &t, int error) noexcept = 0;
     virtual void data_arrived(transfer &t, int error, std::size_t bytes) noexcept = 0;
     virtual void wave_ended(int error, totals all) noexcept = 0;
-    // A receive for packets has failed, and is posted again.
-    virtual void receive_failed(int error) noexcept = 0;
+    // A receive for packets has failed. It is posted again, but not if that has failed too often: then none may be left
+    // of its lane.
+    virtual void receive_failed(int error, bool none_is_left) noexcept = 0;
 
 protected:
     ~network_events() = default;
@@ -67,7 +68,7 @@ protected:
 
 class network {
 public:
-    explicit network(network_events &to) noexcept;
+    explicit network(network_events &to); // throws std::bad_alloc
     network &operator=(network &&) = delete;
     ~network();
 

@@ -45,9 +45,10 @@ struct message_header {
 };
 static_assert(sizeof(message_header) == 8);
 
-enum class internal_message : std::uint32_t { put, get };
+enum class internal_message : std::uint32_t { put, get, broken };
 
-// The payload of internal messages; that of a put is followed by the payload for the handler.
+// The payload of internal messages; `broken` uses nothing of it. That of a put is followed by the payload for the
+// handler.
 struct announcement {
     std::uint64_t key; // of the memory
     std::uint64_t offset;

@@ -9,6 +9,7 @@
 #include <thence/backoff.h>
 
 #include <mutex>
+#include <utility>
 
 namespace thence::am {
 
@@ -41,18 +42,22 @@ void message_engine::wave_ended(int error, totals all) noexcept {
 
 message_engine::quiet message_engine::step_quiescence() noexcept {
     const stage now = stage_.load(std::memory_order_acquire);
+    if (now == stage::wave_has_ended && wave_error_ != MPI_SUCCESS) [[unlikely]] {
+        break_off(wave_error_, true); // others may wait for this wave for ever
+    }
+    if (const int broken = broken_.load(); broken != MPI_SUCCESS) [[unlikely]] {
+        const std::scoped_lock guard(beginning_); // a wave may be under way: `stage_` stays
+        return {std::exchange(quiet_, nullptr), quiet_data_, broken};
+    }
     if (now == stage::idle || now == stage::wave_under_way) {
         return {};
     }
     if (now == stage::wave_has_ended) {
-        if (termination_.wave(all_) || wave_error_ != MPI_SUCCESS) {
+        if (termination_.wave(all_)) {
             // What is held now was sent by a process that knows this already: it waits for a handler.
-            if (wave_error_ != MPI_SUCCESS) {
-                fail(wave_error_, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not tell whether all is quiet");
-            }
             const std::scoped_lock guard(beginning_);
             stage_.store(stage::idle, std::memory_order_release);
-            return {quiet_, quiet_data_, first_error_.exchange(MPI_SUCCESS)};
+            return {std::exchange(quiet_, nullptr), quiet_data_, first_error_.exchange(MPI_SUCCESS)};
         }
         stage_.store(stage::wanted, std::memory_order_relaxed);
     }
@@ -68,17 +73,19 @@ message_engine::quiet message_engine::step_quiescence() noexcept {
 
 bool message_engine::quiesce_then(thence_am_done *done, void *data) noexcept {
     const std::scoped_lock guard(beginning_);
-    if (stage_.load(std::memory_order_acquire) != stage::idle) {
+    if (quiet_ != nullptr) {
         return false;
     }
     quiet_ = done;
     quiet_data_ = data;
-    termination_.restart();
-    stage_.store(stage::wanted, std::memory_order_release);
+    if (stage_.load(std::memory_order_acquire) == stage::idle) { // else the engine is broken
+        termination_.restart();
+        stage_.store(stage::wanted, std::memory_order_release);
+    }
     return true;
 }
 
-int message_engine::quiesce() noexcept {
+bool message_engine::quiesce(int &code) noexcept {
     struct outcome {
         std::atomic<bool> is_quiet{false};
         int error = MPI_SUCCESS;
@@ -89,7 +96,7 @@ int message_engine::quiesce() noexcept {
         r.is_quiet.store(true, std::memory_order_release);
     };
     if (!quiesce_then(done, &result)) {
-        return MPI_ERR_PENDING;
+        return false;
     }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     while (!result.is_quiet.load(std::memory_order_acquire)) {
@@ -101,13 +108,17 @@ int message_engine::quiesce() noexcept {
             thence_backoff_pause(&backoff);
         }
     }
-    return result.error;
+    code = result.error;
+    return true;
 }
 
-int message_engine::end() noexcept {
-    const int code = quiesce();
-    if (code == MPI_ERR_PENDING) {
-        return code;
+bool message_engine::end(int &code, bool &is_clean) noexcept {
+    if (!quiesce(code)) {
+        return false;
+    }
+    is_clean = false;
+    if (broken_.load() != MPI_SUCCESS) {
+        return true;
     }
     outbox_.end();
     while (outgoing_.count() != 0) {
@@ -115,7 +126,9 @@ int message_engine::end() noexcept {
     }
     std::uint64_t arrived = 0;
     const int ended = network_.end(outbox_.packets_to(), arrived);
-    return code != MPI_SUCCESS ? code : ended;
+    is_clean = ended == MPI_SUCCESS;
+    code = code != MPI_SUCCESS ? code : ended;
+    return true;
 }
 
 void message_engine::query(thence_am_info &info) const noexcept {

@@ -72,8 +72,10 @@ void message_engine::handle_internal(internal_message what, packet_origin &from,
     std::memcpy(&a, payload, sizeof a);
     if (what == internal_message::put) {
         place(from, a, {payload + sizeof a, bytes - sizeof a});
-    } else {
+    } else if (what == internal_message::get) {
         answer(from, a);
+    } else {
+        break_off(MPI_ERR_OTHER, false);
     }
 }
 

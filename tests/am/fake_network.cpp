@@ -73,7 +73,7 @@ bool world::end_wave() {
     }
     node &n = nodes[take_at(told_, below(told_.size()))];
     n.in_wave = false;
-    n.events->wave_ended(MPI_SUCCESS, all_);
+    n.events->wave_ended(n.wave_error, all_);
     return true;
 }
 
@@ -191,7 +191,7 @@ int engines::send(int from, int to, int number, piece payload, when_full full) {
 
 // The network.
 
-network::network(network_events &to) noexcept : to_(to) {}
+network::network(network_events &to) : to_(to) {}
 network::~network() = default;
 
 int network::begin(MPI_Comm, const thence_am_options &, std::size_t) noexcept {

@@ -44,8 +44,9 @@ struct node {
     bool in_wave = false;
     bool may_call = true;
     totals given;
-    int send_error = MPI_SUCCESS;  // of the next packets
-    int data_error = MPI_SUCCESS;  // of the next messages with data
+    int send_error = MPI_SUCCESS; // of the next packets
+    int data_error = MPI_SUCCESS; // of the next messages with data
+    int wave_error = MPI_SUCCESS;
     std::size_t most_receives = 0; // for data, that are posted
     std::size_t most_for_this = 0; // packets that were not handled, at most
     std::size_t most_data_leaving = 0;

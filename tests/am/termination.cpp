@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -243,6 +244,29 @@ TEST(quiescence, and_other_waits_are_refused_in_handlers_of_held_messages) {
     all[1].handlers().add(9, {handler, &has_refused, 0});
     all.quiesce();
     EXPECT_TRUE(has_refused);
+}
+
+// One process that cannot go on tells all others, and what waits returns an error.
+TEST(quiescence, ends_in_all_processes_if_one_cannot_go_on) {
+    for (const bool by_wave : {true, false}) {
+        engines all(3);
+        if (by_wave) {
+            all.network.nodes[1].wave_error = MPI_ERR_INTERN;
+        }
+        std::vector<int> codes(3, -1);
+        for (int i = 0; i < 3; ++i) {
+            all[i].quiesce_then([](int error, void *data) { *static_cast<int *>(data) = error; },
+                                &codes[static_cast<std::size_t>(i)]);
+        }
+        if (!by_wave) {
+            static_cast<network_events *>(all.network.nodes[1].events)->receive_failed(MPI_ERR_INTERN, true);
+        }
+        for (int i = 0; i < 10000 && std::count(codes.begin(), codes.end(), -1) != 0; ++i) {
+            all.run_once();
+        }
+        EXPECT_EQ(codes, (std::vector<int>{MPI_ERR_OTHER, MPI_ERR_INTERN, MPI_ERR_OTHER}));
+        EXPECT_EQ(all.quiesce(), codes); // from now on
+    }
 }
 
 TEST(quiescence, of_one_process_waits_for_the_others) {

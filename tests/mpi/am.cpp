@@ -186,6 +186,47 @@ TEST_F(active_messages, data_are_put_and_fetched) {
     }
 }
 
+// No error handler is called there, and no text is made: both are calls of MPI.
+TEST_F(active_messages, a_thread_that_may_not_call_mpi_is_told_the_class_of_an_error) {
+    thence_am_options options{};
+    options.flags = THENCE_AM_ONE_THREAD;
+    begin(options);
+    int codes[3] = {};
+    std::thread([&] {
+        codes[0] = thence_am_send(am, 0, 999, nullptr, 0);
+        codes[1] = thence_am_release(am);
+        codes[2] = thence_am_progress(am, nullptr);
+    }).join();
+    EXPECT_EQ(codes[0], MPI_ERR_ARG);
+    EXPECT_EQ(codes[1], MPI_ERR_ARG);
+    EXPECT_EQ(codes[2], MPI_ERR_OTHER);
+    ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+}
+
+TEST_F(active_messages, handlers_run_on_the_one_thread_though_others_are_inside_mpi) {
+    int level = 0;
+    MPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE) {
+        GTEST_SKIP() << "only one thread may call MPI";
+    }
+    thence_am_options options{};
+    options.flags = THENCE_AM_ONE_THREAD;
+    begin(options);
+    std::atomic<long> sum{0};
+    on(1, &add, &sum, THENCE_AM_SHORT);
+    const long one = 1;
+    ASSERT_EQ(thence_am_send(am, rank, 1, &one, sizeof one), MPI_SUCCESS);
+    std::thread([] {
+        for (int i = 0; i < 200; ++i) {
+            thence_progress();
+        }
+    }).join();
+    EXPECT_EQ(sum, 0);
+    ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+    EXPECT_EQ(sum, 1);
+    ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+}
+
 TEST_F(active_messages, other_threads_send_while_one_communicates) {
     for (const unsigned mode : {0U, THENCE_AM_ONE_THREAD}) {
         thence_am_options options{};

@@ -10,6 +10,7 @@ namespace {
 
 int handled = 0;
 int left = 0;
+int told = 0;
 int rank = 0;
 int size = 1;
 
@@ -53,7 +54,17 @@ int main(int argc, char **argv) {
             thence_am_free(&am);
         }
     }
+    if (argc > 1 && std::strcmp(argv[1], "pending") == 0) { // what it waits for is told in MPI_Finalize
+        thence_am_quiesce_then(
+            am, [](int, void *) { ++told; }, nullptr);
+    } else {
+        told = 1;
+    }
     MPI_Finalize();
+    if (told != 1) {
+        std::fprintf(stderr, "rank %d was told %d times that all is quiet\n", rank, told);
+        return 1;
+    }
     if (handled != 1000 || left != (rank == size - 1 ? 10 : 0)) {
         std::fprintf(stderr, "rank %d has handled %d messages, %d of them the last of a row\n", rank, handled, left);
         return 1;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an engine is made and freed, and the engines of the process.
+#include "am/api.hpp"
+#include "core/api/sized.hpp"
+
+#include <exception>
+#include <mutex>
+#include <vector>
+
+using namespace thence;
+using namespace thence::am;
+
+namespace {
+
+constexpr failure bad_options{MPI_ERR_ARG, "an option is out of range: see thence_am_options"};
+constexpr failure other_options{MPI_ERR_ARG, "window or max_payload of the options differ between processes"};
+constexpr failure options_size{MPI_ERR_ARG, "size is not that of thence_am_options, or not 0 with null options"};
+constexpr failure bad_comm{MPI_ERR_COMM, "comm is null, or an intercommunicator"};
+constexpr failure helper_and_one_thread{
+    MPI_ERR_UNSUPPORTED_OPERATION,
+    "THENCE_AM_HELPER needs an MPI with MPI_THREAD_MULTIPLE, and no THENCE_AM_ONE_THREAD"};
+
+constexpr std::size_t first_options = THENCE_SIZE_UP_TO(thence_am_options, failed_data);
+static_assert(sizeof(thence_am_options) == first_options);
+constexpr std::size_t most_payload = std::size_t{1} << 20;
+
+// 0 stands for the default.
+template <class T> void set_default(T &value, T otherwise) noexcept {
+    value = value == 0 ? otherwise : value;
+}
+
+failure wrong(const thence_am_options &o) noexcept {
+    constexpr unsigned known = THENCE_AM_ONE_THREAD | THENCE_AM_HELPER;
+    if ((o.flags & ~known) != 0 || o.window < 2 || o.window > 32767 || o.receives < 1 || o.receives > 4096 ||
+        o.max_outgoing < 1 || o.max_payload > most_payload) {
+        return bad_options;
+    }
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    if ((o.flags & THENCE_AM_HELPER) != 0 && ((o.flags & THENCE_AM_ONE_THREAD) != 0 || level != MPI_THREAD_MULTIPLE)) {
+        return helper_and_one_thread;
+    }
+    return {};
+}
+
+// The worst of all processes, and whether what must not differ does.
+failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure &here) noexcept {
+    const long mine[5] = {here ? here.error_class : 0, o.window, -static_cast<long>(o.window),
+                          static_cast<long>(o.max_payload), -static_cast<long>(o.max_payload)};
+    long most[5];
+    MPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm);
+    if (most[0] != 0) {
+        return here ? here : failure{static_cast<int>(most[0]), "another process has refused its options"};
+    }
+    return most[1] != -most[2] || most[3] != -most[4] ? other_options : failure{};
+}
+
+// An engine that is left at MPI_Finalize, which deletes the attributes of MPI_COMM_SELF before anything else, is freed
+// there. All processes are in MPI_Finalize or free it, so that is collective as it must be.
+constinit int keyval = MPI_KEYVAL_INVALID; // of the process
+constinit std::mutex keyval_mutex;
+
+int at_finalize(MPI_Comm, int, void *left, void *) noexcept {
+    auto &engines = *static_cast<std::vector<message_engine *> *>(left);
+    for (message_engine *const each : engines) {
+        int code = MPI_SUCCESS;
+        bool is_clean = false;
+        while (!each->end(code, is_clean)) { // thence_am_quiesce_then() is under way
+            each->progress(nullptr);
+        }
+        if (is_clean) { // else MPI may still use its memory
+            delete each;
+        }
+    }
+    delete &engines;
+    keyval = MPI_KEYVAL_INVALID;
+    return MPI_SUCCESS;
+}
+
+// Those of the process, in the order in which they were made. Null: there are none.
+std::vector<message_engine *> *engines() noexcept {
+    void *found = nullptr;
+    int flag = 0;
+    if (keyval != MPI_KEYVAL_INVALID) {
+        MPI_Comm_get_attr(MPI_COMM_SELF, keyval, &found, &flag);
+    }
+    return flag != 0 ? static_cast<std::vector<message_engine *> *>(found) : nullptr;
+}
+
+void add_engine(message_engine *made) {
+    const std::scoped_lock guard(keyval_mutex);
+    std::vector<message_engine *> *all = engines();
+    if (all == nullptr) {
+        all = new std::vector<message_engine *>;
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, all);
+    }
+    all->push_back(made);
+}
+
+void remove_engine(message_engine *freed) noexcept {
+    const std::scoped_lock guard(keyval_mutex);
+    if (std::vector<message_engine *> *const all = engines()) {
+        std::erase(*all, freed);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_am_create(MPI_Comm comm, const thence_am_options *options, size_t size, thence_am *created) {
+    static const char call[] = "thence_am_create";
+    if (created == nullptr) {
+        return fail(call, null_am);
+    }
+    thence_info info{};
+    if (const int code = thence_query(&info, sizeof info); code != MPI_SUCCESS) {
+        return fail(call, reason::mpi_inactive);
+    }
+    int is_inter = 1;
+    if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) {
+        return fail(call, bad_comm);
+    }
+    thence_am_options o{};
+    failure here = (options == nullptr) != (size == 0) || (size != 0 && size != sizeof o) ? options_size : failure{};
+    if (options != nullptr && !here) {
+        o = *options;
+    }
+    set_default(o.window, 16);
+    set_default(o.receives, 8);
+    set_default(o.max_outgoing, 8);
+    set_default<std::size_t>(o.max_payload, 3840);
+    set_default<std::size_t>(o.max_queued, 262144);
+    if (!here) {
+        here = wrong(o);
+    }
+    if (const failure f = wrong_anywhere(comm, o, here)) {
+        return fail(call, f);
+    }
+    message_engine *made = nullptr;
+    try {
+        made = new message_engine(o);
+    } catch (const std::exception &) {
+        made = nullptr;
+    }
+    const int has_memory = made != nullptr ? 1 : 0;
+    int all_have = 0;
+    MPI_Allreduce(&has_memory, &all_have, 1, MPI_INT, MPI_MIN, comm);
+    if (all_have == 0) {
+        delete made;
+        return fail(call, reason::no_memory);
+    }
+    if (const int code = made->begin(comm); code != MPI_SUCCESS) {
+        delete made;
+        return ended(nullptr, call, code);
+    }
+    try {
+        add_engine(made);
+    } catch (const std::exception &) { // then it is not freed in MPI_Finalize
+    }
+    *created = reinterpret_cast<thence_am>(made);
+    return MPI_SUCCESS;
+}
+
+int thence_am_free(thence_am *freed) {
+    static const char call[] = "thence_am_free";
+    if (freed == nullptr || *freed == nullptr) {
+        return fail(call, null_am);
+    }
+    message_engine &e = *object_of(*freed);
+    if (!e.processes().may_call()) {
+        return fail(call, not_communication_thread);
+    }
+    if (e.must_not_wait()) {
+        return fail(call, in_callback);
+    }
+    int code = MPI_SUCCESS;
+    bool is_clean = false;
+    if (!e.end(code, is_clean)) {
+        return fail(call, is_awaited);
+    }
+    remove_engine(&e);
+    if (is_clean) { // else MPI may still use its memory
+        delete &e;
+    }
+    *freed = nullptr;
+    return code;
+}
+
+} // extern "C"

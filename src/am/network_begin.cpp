@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The communicators, receives and continuation requests of an engine: how they begin, and how they end.
+#include "am/network_state.hpp"
+
+#include <exception>
+
+namespace thence::am {
+
+int network::state::make_requests(unsigned flags) noexcept {
+    // Those that may run at once also run on the helper thread, if it is wanted.
+    const unsigned anywhere =
+        polls_all ? THENCE_CR_POLL_ONLY : ((flags & THENCE_AM_HELPER) != 0 ? THENCE_CR_ANY_THREAD : 0U);
+    constexpr unsigned restricted = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE;
+    constexpr int most_in_a_poll = 16; // between two polls what handlers have sent leaves
+    const struct {
+        MPI_Request &request;
+        unsigned options;
+        int max_poll;
+    } made[] = {{of_lane[index_of(lane::handlers)], restricted, most_in_a_poll},
+                {of_lane[index_of(lane::short_handlers)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
+                {of_lane[index_of(lane::internal)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
+                {at_once, anywhere, -1},
+                {probe, 0, -1}};
+    for (const auto &each : made) {
+        const int code = thence_cr_create(each.options, each.max_poll, MPI_INFO_NULL, &each.request);
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int network::state::post(const thence_am_options &in_force, std::size_t whole) {
+    receives = std::vector<receive>(static_cast<std::size_t>(in_force.receives) * lanes);
+    receives_left = receives.size();
+    for (auto &each : left_of_lane) {
+        each = static_cast<std::size_t>(in_force.receives);
+    }
+    for (std::size_t i = 0; i < receives.size(); ++i) {
+        receive &r = receives[i];
+        r.to = &to;
+        r.of = this;
+        r.in = static_cast<lane>(i % lanes);
+        r.content.resize((whole + 7) / 8);
+        const int code = MPI_Recv_init(r.content.data(), static_cast<int>(whole), MPI_BYTE, MPI_ANY_SOURCE,
+                                       static_cast<int>(index_of(r.in)), packets, &r.request);
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+void network::state::free_requests() noexcept {
+    for (receive &r : receives) {
+        if (r.request != MPI_REQUEST_NULL) {
+            MPI_Request_free(&r.request);
+        }
+    }
+    receives.clear();
+    for (MPI_Request *const each : {&of_lane[0], &of_lane[1], &of_lane[2], &at_once, &probe}) {
+        if (*each != MPI_REQUEST_NULL) {
+            thence_free(each);
+        }
+    }
+    for (MPI_Comm *const each : {&packets, &data, &waves}) {
+        if (*each != MPI_COMM_NULL) {
+            MPI_Comm_free(each);
+        }
+    }
+}
+
+int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t whole) noexcept {
+    MPI_Comm_rank(comm, &rank_);
+    MPI_Comm_size(comm, &size_);
+    state &s = *state_;
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    s.one_thread = level != MPI_THREAD_MULTIPLE || (in_force.flags & THENCE_AM_ONE_THREAD) != 0;
+    s.polls_all = level == MPI_THREAD_MULTIPLE && (in_force.flags & THENCE_AM_ONE_THREAD) != 0;
+    s.communication_thread = std::this_thread::get_id();
+    int code = s.make_requests(in_force.flags);
+    for (MPI_Comm *const each : {&s.packets, &s.data, &s.waves}) {
+        const int made = MPI_Comm_dup(comm, each);
+        if (made == MPI_SUCCESS) {
+            MPI_Comm_set_errhandler(*each, thence_errors_return());
+        }
+        code = code == MPI_SUCCESS ? made : code;
+    }
+    int *largest = nullptr;
+    int flag = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &largest, &flag);
+    largest_data_tag_ = flag != 0 ? *largest : 32767;
+    if (code == MPI_SUCCESS) {
+        try {
+            code = s.post(in_force, whole);
+        } catch (const std::exception &) {
+            code = MPI_ERR_NO_MEM;
+        }
+    }
+    return code;
+}
+
+// The receives of an engine that has failed elsewhere would never end.
+int network::start(MPI_Comm comm, int code) noexcept {
+    int failed = code != MPI_SUCCESS ? class_of(code) : 0;
+    int failed_anywhere = 0;
+    MPI_Allreduce(&failed, &failed_anywhere, 1, MPI_INT, MPI_MAX, comm);
+    if (failed_anywhere != 0) {
+        return code != MPI_SUCCESS ? code : failed_anywhere;
+    }
+    for (receive &r : state_->receives) {
+        state_->start(r);
+    }
+    return MPI_SUCCESS;
+}
+
+// Empty packets to this process end the receives, since a receive that is cancelled is lost by some MPIs.
+int network::end(const std::uint64_t packets_to[], std::uint64_t &arrived) noexcept {
+    state &s = *state_;
+    std::uint64_t expected = 0;
+    MPI_Request counting = MPI_REQUEST_NULL;
+    int code = MPI_Ireduce_scatter_block(packets_to, &expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &counting);
+    for (int done = 0; done == 0 && code == MPI_SUCCESS;) {
+        code = MPI_Test(&counting, &done, MPI_STATUS_IGNORE);
+        poll();
+    }
+    while (code == MPI_SUCCESS && (s.arrived.load() < expected || s.packets_leaving.load() != 0)) {
+        code = poll();
+    }
+    arrived = s.arrived.load();
+    for (receive &r : s.receives) {
+        MPI_Request sent = MPI_REQUEST_NULL;
+        code = code == MPI_SUCCESS
+                   ? MPI_Isend(nullptr, 0, MPI_BYTE, rank_, static_cast<int>(index_of(r.in)), s.packets, &sent)
+                   : code;
+        for (int done = 0; done == 0 && code == MPI_SUCCESS;) {
+            code = MPI_Test(&sent, &done, MPI_STATUS_IGNORE);
+            poll();
+        }
+    }
+    while (code == MPI_SUCCESS && s.receives_left.load(std::memory_order_acquire) != 0) {
+        code = poll();
+    }
+    while (code == MPI_SUCCESS && s.packets_leaving.load(std::memory_order_acquire) != 0) { // sent by the last receives
+        code = poll();
+    }
+    return code;
+}
+
+} // namespace thence::am

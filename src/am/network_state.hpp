@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an engine has of MPI: communicators, receives that are posted ahead, and continuation requests.
+#pragma once
+
+#include "am/network.hpp"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace thence::am {
+
+// A receive that is posted ahead. It is started again when its packet is handled.
+struct receive {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status{};
+    network_events *to = nullptr;
+    void *of = nullptr;
+    lane in = lane::handlers;
+    unsigned failures = 0;                  // in a row
+    std::atomic<bool> is_unattached{false}; // though it is posted: memory was exhausted
+    std::vector<std::uint64_t> content;
+};
+
+struct network::state {
+    explicit state(network_events &events) noexcept : to(events) {}
+
+    network_events &to;
+    MPI_Comm packets = MPI_COMM_NULL; // a tag for each lane
+    MPI_Comm data = MPI_COMM_NULL;    // each message has a tag of its own
+    MPI_Comm waves = MPI_COMM_NULL;
+    // One for each lane, and one for all else, which may run at once. Data that are handled in polls have that of the
+    // lane `handlers`, so that a poll makes progress once: MPI may yield the processor each time that it finds nothing.
+    MPI_Request of_lane[lanes] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Request at_once = MPI_REQUEST_NULL;
+    MPI_Request probe = MPI_REQUEST_NULL; // of in_callback(): nothing is left in it
+    std::vector<receive> receives;
+    std::atomic<std::size_t> receives_left{0};
+    std::atomic<std::size_t> left_of_lane[lanes] = {};
+    std::atomic<bool> any_unattached{false};
+    std::atomic<std::size_t> packets_leaving{0};
+    std::atomic<std::uint64_t> arrived{0}; // packets
+    totals mine;
+    totals all;
+    MPI_Request wave = MPI_REQUEST_NULL;
+    bool one_thread = false;
+    bool polls_all = false; // other threads may be inside MPI, but run nothing of this engine
+    std::thread::id communication_thread;
+
+    int make_requests(unsigned flags) noexcept;
+    int post(const thence_am_options &in_force, std::size_t whole);
+    void start(receive &r) noexcept;
+    void attach(receive &r) noexcept;
+    void attach_again() noexcept;
+    bool give_up(receive &r, int error) noexcept; // true: it has failed too often
+    void free_requests() noexcept;
+
+    static int received(int error, MPI_Status *status, void *data) noexcept;
+    static int packet_left(int error, MPI_Status *status, void *data) noexcept;
+    static int data_has_left(int error, MPI_Status *status, void *data) noexcept;
+    static int data_has_arrived(int error, MPI_Status *status, void *data) noexcept;
+    static int wave_has_ended(int error, MPI_Status *status, void *data) noexcept;
+};
+
+inline int class_of(int code) noexcept {
+    int error_class = MPI_SUCCESS;
+    return code == MPI_SUCCESS || MPI_Error_class(code, &error_class) != MPI_SUCCESS ? code : error_class;
+}
+
+} // namespace thence::am
