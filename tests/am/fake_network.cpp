@@ -145,7 +145,9 @@ engines::engines(int size, thence_am_options options, unsigned seed) : network(s
 }
 
 engines::~engines() {
-    while (network.step()) { // packets that return credits
+    const auto leave = [](const node &n) { return !n.leaving.empty(); };
+    while (std::any_of(network.nodes.begin(), network.nodes.end(), leave)) { // packets that return credits
+        network.step();
     }
 }
 
