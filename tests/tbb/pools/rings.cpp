@@ -26,7 +26,7 @@ TEST_P(ring_in, ends_with_all_rings_in_flight) {
     }
     ring::traffic traffic(131072);
     ring::by_senders rings(traffic, ring::in_pools{&shared_pools(), GetParam()});
-    rings.run(ring::in_flight + 8);
+    rings.run(traffic.in_flight() + 8);
     EXPECT_FALSE(traffic.wrong());
     MPI_Barrier(MPI_COMM_WORLD);
 }
