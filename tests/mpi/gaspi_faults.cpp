@@ -144,6 +144,9 @@ TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
 }
 
 TEST_F(gaspi, a_part_may_be_made_anew_while_others_write_to_it) {
+    if (next == rank) {
+        GTEST_SKIP() << "there are no others: a process that has deleted its part cannot write to it";
+    }
     make(0, 100'000);
     ASSERT_EQ(gaspi_segment_alloc(2, 50'000, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
     ASSERT_EQ(gaspi_segment_register(2, previous, GASPI_BLOCK), GASPI_SUCCESS);
