@@ -146,7 +146,7 @@ TEST_F(gaspi, the_end_waits_for_work_that_nobody_has_waited_for) {
     make(0, 4'000'000);
     for (gaspi_queue_id_t queue = 0; queue < 8; ++queue) {
         ASSERT_EQ(gaspi_write(0, 0, next, 0, 2'000'000, 2'000'000, queue, GASPI_BLOCK), GASPI_SUCCESS);
-        ASSERT_EQ(gaspi_operation_submit(GASPI_OP_READ, 9, 0, 0, next, 0, 8, 300'000, 0, 0, queue, GASPI_BLOCK),
+        ASSERT_EQ(gaspi_operation_submit(GASPI_OP_READ, 9, 0, 0, next, 0, 1'000'000, 300'000, 0, 0, queue, GASPI_BLOCK),
                   GASPI_SUCCESS);
     }
     gaspi_atomic_value_t old = 0;
