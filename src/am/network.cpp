@@ -208,7 +208,7 @@ bool network::in_callback() noexcept {
     static constinit thread_local unsigned runs = 0;
     const unsigned before = runs;
     MPI_Request none = MPI_REQUEST_NULL;
-    const auto count = [](int, MPI_Status *, void *) {
+    const auto count = [](int, MPI_Status *, void *) -> int {
         ++runs;
         return MPI_SUCCESS;
     };

@@ -159,7 +159,7 @@ TEST_F(am_faults, waits_in_callbacks) {
     static int codes[2];
     ASSERT_EQ(thence_am_register(
                   am, 3,
-                  [](const thence_am_message *m, void *) {
+                  [](const thence_am_message *m, void *) -> int {
                       thence_am freed = m->am;
                       codes[0] = thence_am_quiesce(m->am);
                       codes[1] = thence_am_free(&freed);
