@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -210,6 +211,14 @@ TEST_F(windows, epochs_of_all_ranks_work_in_tasks) {
 }
 
 TEST_F(windows, errors_are_those_of_mpi) {
+#ifdef MPI_ABI_VERSION
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+    int length = 0;
+    MPI_Get_library_version(version.data(), &length);
+    if (std::string_view(version.data()).find("Intel") != std::string_view::npos) {
+        GTEST_SKIP() << "Intel MPI under the standard ABI aborts, whatever the error handler of the window is";
+    }
+#endif
     tasks working;
     working.start([&] {
         MPI_Win_set_errhandler(all[0], MPI_ERRORS_RETURN);
