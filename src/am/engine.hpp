@@ -11,6 +11,7 @@
 #include "am/outbox.hpp"
 #include "am/termination.hpp"
 #include "am/transfers.hpp"
+#include "core/base/linked_list.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -75,6 +76,8 @@ private:
     void run_held(bool all) noexcept;
     void handle_internal(internal_message what, packet_origin &from, const unsigned char *payload,
                          std::size_t bytes) noexcept;
+    transfer *transfer_for(packet_origin &from, const announcement &what, transfer::kind kind,
+                           std::size_t payload_bytes) noexcept;
     void place(packet_origin &from, const announcement &what, piece payload) noexcept;
     void answer(packet_origin &from, const announcement &what) noexcept;
     void begin_transfer(transfer &t, int error) noexcept;
@@ -115,8 +118,7 @@ private:
     // Puts to memory that is not registered here: their data are received and dropped, one after the other.
     base::spin_lock dropping_; // guards these
     bool is_dropping_ = false;
-    transfer *first_to_drop_ = nullptr;
-    transfer *last_to_drop_ = nullptr;
+    base::linked_list<transfer> to_drop_;
 
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.

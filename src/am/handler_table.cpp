@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "am/handler_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 namespace thence::am {
 
 handler_table::~handler_table() {
     for (entry &each : all_) {
-        while (each.first != nullptr) {
-            delete std::exchange(each.first, each.first->next);
+        while (held_message *const held = each.waiting.pop()) {
+            delete held;
         }
     }
 }
@@ -31,36 +31,31 @@ bool handler_table::hold(const thence_am_message &m, kept_credit *credit) noexce
     held_message *const added = kept.release();
     entry &e = all_[static_cast<std::size_t>(m.number)];
     const std::scoped_lock guard(lock_);
-    if (e.first == nullptr && e.is_registered.load(std::memory_order_relaxed)) {
+    if (e.waiting.empty() && e.is_registered.load(std::memory_order_relaxed)) {
         ready_.push_back(m.number);
     }
-    (e.first != nullptr ? e.last->next : e.first) = added;
-    e.last = added;
+    e.waiting.add(*added);
     held_count_.fetch_add(1, std::memory_order_release);
     return true;
 }
 
 held_message *handler_table::take(bool any) noexcept {
     const std::scoped_lock guard(lock_);
-    entry *from = nullptr;
+    held_message *taken = nullptr;
     if (!ready_.empty()) {
-        from = &all_[static_cast<std::size_t>(ready_.back())];
-        if (from->first->next == nullptr) {
+        entry &from = all_[static_cast<std::size_t>(ready_.back())];
+        taken = from.waiting.pop();
+        if (from.waiting.empty()) {
             ready_.pop_back();
         }
     } else if (any) {
-        for (entry &each : all_) {
-            if (each.first != nullptr) {
-                from = &each;
-                break;
-            }
-        }
+        const auto found = std::ranges::find_if(all_, [](const entry &each) { return !each.waiting.empty(); });
+        taken = found != all_.end() ? found->waiting.pop() : nullptr;
     }
-    if (from == nullptr) {
-        return nullptr;
+    if (taken != nullptr) {
+        held_count_.fetch_sub(1, std::memory_order_release);
     }
-    held_count_.fetch_sub(1, std::memory_order_release);
-    return std::exchange(from->first, from->first->next);
+    return taken;
 }
 
 } // namespace thence::am

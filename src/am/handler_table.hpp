@@ -3,6 +3,7 @@
 // lane that is handled at once, for a poll since the handler here may take long.
 #pragma once
 
+#include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 
 #include <thence/am.h>
@@ -43,7 +44,7 @@ public:
         }
         e.handler = handler;
         e.is_registered.store(true, std::memory_order_release);
-        if (e.first != nullptr) {
+        if (!e.waiting.empty()) {
             ready_.push_back(number);
         }
         return true;
@@ -68,8 +69,7 @@ private:
     struct entry {
         registered_handler handler;
         std::atomic<bool> is_registered{false};
-        held_message *first = nullptr; // that wait
-        held_message *last = nullptr;
+        base::linked_list<held_message> waiting;
     };
     std::vector<entry> all_;
     base::spin_lock lock_;   // guards registration and the lists

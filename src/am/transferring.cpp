@@ -79,27 +79,37 @@ void message_engine::handle_internal(internal_message what, packet_origin &from,
     }
 }
 
+// For data of memory here that another process has announced. Null: memory is exhausted.
+transfer *message_engine::transfer_for(packet_origin &from, const announcement &what, transfer::kind kind,
+                                       std::size_t payload_bytes) noexcept {
+    transfer *const t = make_transfer(payload_bytes);
+    if (t == nullptr) {
+        return nullptr;
+    }
+    bool found = false;
+    t->data = memory_.find(what.key, what.offset, what.bytes, found);
+    t->what = kind;
+    t->rank = from.source;
+    t->tag = what.tag;
+    t->bytes = what.bytes;
+    t->is_void = !found;
+    t->credit = outbox::keep(from.kept, from.in, from.source);
+    return t;
+}
+
 // The data of a put are coming.
 void message_engine::place(packet_origin &from, const announcement &what, piece payload) noexcept {
-    transfer *const t = make_transfer(payload.bytes);
+    transfer *const t = transfer_for(from, what, transfer::kind::place, payload.bytes);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, what.number, "a put is lost: there is no memory to receive it");
         handled_.fetch_add(1, std::memory_order_release);
         return;
     }
-    bool found = false;
-    t->data = memory_.find(what.key, what.offset, what.bytes, found);
-    t->what = transfer::kind::place;
-    t->rank = from.source;
-    t->tag = what.tag;
     t->number = what.number;
-    t->bytes = what.bytes;
-    t->is_void = !found;
-    t->credit = outbox::keep(from.kept, from.in, from.source);
     if (payload.bytes != 0) {
         std::memcpy(t->payload(), payload.from, payload.bytes);
     }
-    if (!found) [[unlikely]] {
+    if (t->is_void) [[unlikely]] {
         drop_data(t);
         return;
     }
@@ -114,15 +124,12 @@ void message_engine::place(packet_origin &from, const announcement &what, piece 
 void message_engine::drop_data(transfer *t) noexcept {
     {
         const std::scoped_lock guard(dropping_);
-        if (t == nullptr) {
-            t = first_to_drop_;
-            is_dropping_ = t != nullptr;
-            first_to_drop_ = t != nullptr ? t->next : nullptr;
-        } else if (is_dropping_) {
-            t->next = nullptr;
-            (first_to_drop_ != nullptr ? last_to_drop_->next : first_to_drop_) = t;
-            last_to_drop_ = t;
+        if (t != nullptr && is_dropping_) {
+            to_drop_.add(*t);
             return;
+        }
+        if (t == nullptr) {
+            t = to_drop_.pop();
         }
         is_dropping_ = t != nullptr;
     }
@@ -133,22 +140,14 @@ void message_engine::drop_data(transfer *t) noexcept {
     }
 }
 
-// Another process gets data from here.
+// Another process gets data from here. If there is no such memory, a message without data tells it so.
 void message_engine::answer(packet_origin &from, const announcement &what) noexcept {
-    transfer *const t = make_transfer(0);
+    transfer *const t = transfer_for(from, what, transfer::kind::answer, 0);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, THENCE_AM_NO_HANDLER, "a get is not answered: memory is exhausted");
         network_.send_no_data(from.source, what.tag);
         return;
     }
-    bool found = false;
-    t->data = memory_.find(what.key, what.offset, what.bytes, found);
-    t->what = transfer::kind::answer;
-    t->rank = from.source;
-    t->tag = what.tag;
-    t->bytes = what.bytes;
-    t->is_void = !found; // nothing is sent, which tells it to the other
-    t->credit = outbox::keep(from.kept, from.in, from.source);
     outgoing_.expect();
     outgoing_.add(*t);
 }

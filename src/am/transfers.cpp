@@ -70,18 +70,14 @@ void *registered_memory::find(std::uint64_t key, std::uint64_t offset, std::uint
 }
 
 outgoing_data::~outgoing_data() {
-    while (first_ != nullptr) {
-        transfer *const t = first_;
-        first_ = t->next;
+    while (transfer *const t = queue_.pop()) {
         delete_transfer(t);
     }
 }
 
 void outgoing_data::add(transfer &t) noexcept {
-    t.next = nullptr;
     lock_.lock();
-    (last_ != nullptr ? last_->next : first_) = &t;
-    last_ = &t;
+    queue_.add(t);
     waiting_.fetch_add(1, std::memory_order_relaxed);
     lock_.unlock();
     if (by_.may_call()) {
@@ -91,14 +87,10 @@ void outgoing_data::add(transfer &t) noexcept {
 
 transfer *outgoing_data::take() noexcept {
     const std::scoped_lock guard(lock_);
-    transfer *const t = first_;
-    if (t == nullptr || under_way_ >= most_) {
+    if (queue_.empty() || under_way_ >= most_) {
         return nullptr;
     }
-    first_ = t->next;
-    if (first_ == nullptr) {
-        last_ = nullptr;
-    }
+    transfer *const t = queue_.pop();
     ++under_way_;
     waiting_.fetch_sub(1, std::memory_order_relaxed);
     return t;

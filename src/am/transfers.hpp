@@ -7,6 +7,7 @@
 #pragma once
 
 #include "am/network.hpp"
+#include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 
 #include <atomic>
@@ -78,9 +79,8 @@ private:
     int most_ = 1;
     base::spin_lock lock_; // guards these
     int under_way_ = 0;
-    transfer *first_ = nullptr;
-    transfer *last_ = nullptr;
-    std::atomic<std::size_t> waiting_{0};
+    base::linked_list<transfer> queue_;
+    std::atomic<std::size_t> waiting_{0}; // how many are in it
     std::atomic<std::size_t> count_{0};
 };
 
