@@ -3,6 +3,7 @@
 // in flight only other stations have work. Senders over the pools are compared with blocking receives of the same
 // algorithm. Repetitions of all variants alternate within one run.
 #include "measure/benchmark.hpp"
+#include "measure/slowest.hpp"
 
 #include "band/by_blocking.hpp"
 #include "band/by_senders.hpp"
@@ -26,11 +27,8 @@ void all(measure::work &work) {
     band::by_blocking blocking(ranks);
 
     const auto seconds = [&](auto &&variant) {
-        MPI_Barrier(ranks.comm());
-        const double start = MPI_Wtime();
-        const band::tridiagonal found = variant.run();
-        double took = MPI_Wtime() - start;
-        MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
+        band::tridiagonal found;
+        const double took = measure::seconds_of_slowest(ranks.comm(), [&] { found = variant.run(); });
         if (found != expected)
             throw std::runtime_error("the result differs from that of a single station");
         return took;

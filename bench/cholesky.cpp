@@ -5,6 +5,7 @@
 // Repetitions of both alternate within one run.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
+#include "measure/slowest.hpp"
 
 #include "cholesky/by_fork_join.hpp"
 #include "cholesky/by_senders.hpp"
@@ -18,16 +19,6 @@
 
 namespace {
 
-// Runs it on all ranks and returns the seconds that the slowest one took.
-template <class Run> double seconds(MPI_Comm all, Run &&run) {
-    MPI_Barrier(all);
-    const double start = MPI_Wtime();
-    run();
-    double took = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, all);
-    return took;
-}
-
 // A matrix on a grid with `rows` rows of ranks, and storage for its factor.
 struct distributed_problem {
     distributed_problem(int rows, int order, int edge)
@@ -37,7 +28,7 @@ struct distributed_problem {
     // Seconds of one factorization.
     template <class Algorithm> double run(Algorithm &algorithm, bool check) {
         l.restore(a.elements());
-        const double took = seconds(grid.all(), [&] { algorithm.run(); });
+        const double took = measure::seconds_of_slowest(grid.all(), [&] { algorithm.run(); });
         if (check)
             if (const double off = cholesky::residual(a, l); !(off < 1))
                 throw std::runtime_error("L L^T differs from A by " + std::to_string(off) +

@@ -4,6 +4,7 @@
 // alternate within one run. There is no bar. `--plot` draws the speed by method and flags.
 #include "measure/benchmark.hpp"
 #include "measure/every_mode.hpp"
+#include "measure/slowest.hpp"
 
 #include "band/by_blocking.hpp"
 #include "band/by_senders.hpp"
@@ -17,16 +18,6 @@
 #include <vector>
 
 namespace {
-
-// Seconds of the slowest rank.
-double seconds(MPI_Comm all, const std::function<void()> &run) {
-    MPI_Barrier(all);
-    const double start = MPI_Wtime();
-    run();
-    double took = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, all);
-    return took;
-}
 
 // Runs the baseline and then each mode, in rounds, and reports medians. Every one is a function that returns its seconds.
 void compare(measure::work &work, const std::function<double()> &baseline,
@@ -69,7 +60,7 @@ void factorize(measure::work &work) {
     a.fill([order](int row, int column) { return cholesky::dominant_diagonal(order, row, column); });
     const auto run = [&](const std::function<void()> &algorithm) {
         l.restore(a.elements());
-        const double took = seconds(grid.all(), algorithm);
+        const double took = measure::seconds_of_slowest(grid.all(), algorithm);
         if (const double off = cholesky::residual(a, l); !(off < 1)) {
             throw std::runtime_error("L L^T differs from A by " + std::to_string(off) +
                                      " times the order times the rounding error");
@@ -93,7 +84,7 @@ void reduce(measure::work &work) {
     const band::tridiagonal expected = work.rank() == 0 ? band::reduce_alone(ranks.problem()) : band::tridiagonal();
     const auto run = [&](const std::function<band::tridiagonal()> &algorithm) {
         band::tridiagonal found;
-        const double took = seconds(ranks.comm(), [&] { found = algorithm(); });
+        const double took = measure::seconds_of_slowest(ranks.comm(), [&] { found = algorithm(); });
         if (found != expected) {
             throw std::runtime_error("the result differs from that of a single station");
         }

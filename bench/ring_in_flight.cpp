@@ -12,17 +12,8 @@ void compare(measure::work &work) {
 
 void judge(measure::session &session) {
     for (const int in_flight : {32, 64, 128}) {
-        const ring::findings all =
-            ring::run_jobs(session, ring::usual_modes(), 64, 1000, ring::usual_jobs(session), in_flight);
-        for (const ring::found &each : all.modes) {
-            session.add({.name = std::to_string(in_flight) + " rings, " + each.mode,
-                         .found = each.ratio,
-                         .unit = "times the messages per second",
-                         .against = ring::baseline_of(all),
-                         .side_unit = "messages per second",
-                         .ours = each.rate,
-                         .baseline = all.testsome});
-        }
+        ring::add_modes(session, std::to_string(in_flight) + " rings, ",
+                        ring::run_jobs(session, ring::usual_modes(), 64, 1000, ring::usual_jobs(session), in_flight));
     }
 }
 

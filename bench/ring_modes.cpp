@@ -11,15 +11,8 @@ void compare(measure::work &work) {
 
 void judge(measure::session &session) {
     for (const auto &[bytes, iterations] : {std::pair(64, 1000), std::pair(131072, 64)}) {
-        const ring::findings all = ring::run_jobs(session, measure::every_mode(), bytes, iterations, 1);
-        for (const ring::found &each : all.modes)
-            session.add({.name = std::to_string(bytes) + " B, " + each.mode,
-                         .found = each.ratio,
-                         .unit = "times the messages per second",
-                         .against = ring::baseline_of(all),
-                         .side_unit = "messages per second",
-                         .ours = each.rate,
-                         .baseline = all.testsome});
+        ring::add_modes(session, std::to_string(bytes) + " B, ",
+                        ring::run_jobs(session, measure::every_mode(), bytes, iterations, 1));
     }
 }
 

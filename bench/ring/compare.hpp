@@ -214,6 +214,19 @@ inline std::string largest_gain(measure::session &session, int bytes) {
     return text;
 }
 
+// Adds a figure without a bar for each mode.
+inline void add_modes(measure::session &session, const std::string &name, const findings &all) {
+    for (const found &each : all.modes) {
+        session.add({.name = name + each.mode,
+                     .found = each.ratio,
+                     .unit = "times the messages per second",
+                     .against = baseline_of(all),
+                     .side_unit = "messages per second",
+                     .ours = each.rate,
+                     .baseline = all.testsome});
+    }
+}
+
 // Adds the figures of ring_64 and ring_128k.
 inline void judge_against_testsome(measure::session &session, int bytes, int iterations, double bar,
                                    const std::string &note = "") {
