@@ -42,10 +42,7 @@ inline int run_all_tests(int argc, char **argv, int level) {
         MPI_Finalize();
         return 77;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    previous_rank = (rank + size - 1) % size;
-    next_rank = (rank + 1) % size;
+    find_ranks();
     testing::InitGoogleTest(&argc, argv);
     int result = RUN_ALL_TESTS();
     MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TAGASPI in the data-flow layer, whose table is added before it begins. And what only tasks with dependences and
 // onready functions show.
-#include "flow_blocked.hpp"
+#include "flow_runtime.hpp"
 #include "tagaspi_fixture.hpp"
 
 #include <thence/dataflow.h>
@@ -13,11 +13,7 @@
 #include <vector>
 
 void find_runtime() {
-    thence_task_runtime_add(thence_flow_task_runtime());
-    spawn = [](void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
-               const char *label,
-               const void *) { return thence_flow_spawn(body, argument, completed, completed_argument, label); };
-    blocked = &blocked_tasks;
+    use_flow();
 }
 
 namespace {

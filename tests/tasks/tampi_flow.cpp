@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data-flow layer, whose table is added before MPI is initialized. And what only tasks with dependences show.
-#include "flow_blocked.hpp"
-#include "tampi_tasks.hpp"
+#include "flow_runtime.hpp"
 
 #include <TAMPI.h>
 #include <thence/dataflow.h>
@@ -11,11 +10,7 @@
 #include <vector>
 
 void find_runtime() {
-    thence_task_runtime_add(thence_flow_task_runtime());
-    spawn = [](void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
-               const char *label,
-               const void *) { return thence_flow_spawn(body, argument, completed, completed_argument, label); };
-    blocked = &blocked_tasks;
+    use_flow();
 }
 
 namespace {

@@ -118,10 +118,7 @@ int main(int argc, char **argv) {
         MPI_Finalize();
         return 77;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    previous_rank = (rank + size - 1) % size;
-    next_rank = (rank + 1) % size;
+    find_ranks();
     if (provided != MPI_TASK_MULTIPLE) {
         std::fprintf(stderr, "MPI_Init_thread provides %d\n", provided);
         MPI_Abort(MPI_COMM_WORLD, 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <atomic>
 #include <functional>
@@ -14,6 +15,13 @@ inline int rank = 0;
 inline int size = 1;
 inline int previous_rank = 0;
 inline int next_rank = 0;
+// After MPI_Init.
+inline void find_ranks() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    previous_rank = (rank + size - 1) % size;
+    next_rank = (rank + 1) % size;
+}
 inline int (*spawn)(void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
                     const char *label, const void *attributes);
 inline long (*blocked)(); // how many tasks are blocked, or how often one was
