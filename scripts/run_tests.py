@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the test suite: all tests on the MPI in PATH, a part of them on each other MPI, and the tests of senders also with
-Clang and with stdexec. The output ends with a table of the configurations, the names of failed tests, and the sum: N passed,
+"""Runs the test suite: all tests on the MPI in PATH, a part of them on the other MPIs, and the tests of senders also with
+Clang and with stdexec. The build for the standard ABI runs on MPICH 5 and on Intel MPI; what is built with their own
+headers is run with --full, or by name. The output ends with a table of the configurations, the names of failed tests, and the sum: N passed,
 N failed, N skipped. docs/developing.md says what runs where."""
 
 import argparse
@@ -29,6 +30,7 @@ class Configuration:
     options: tuple[str, ...] = ()  # of CMake
     leaves_out: tuple[str, ...] = ()  # the same, where only a part of the suite is run
     targets: str = ""  # built besides those of the labels
+    full_only: bool = False  # run with --full or by name: another configuration runs the same tests on the same library
     precompiles: bool = True  # headers; without, a source that lacks an include does not compile
     program: str = ""  # the configuration is skipped if this program is not in PATH
     folder: str = ""  # ... or if this environment variable, which CMake gets, too, is not set
@@ -44,8 +46,8 @@ MATRIX = [
                   leaves_out=LIBRARIES_AND_COMMAND, targets="programs", precompiles=False),
     Configuration("openmpi5", "openmpi5", "Open MPI 5, static libraries", "every_mpi other_build",
                   options=("-DBUILD_SHARED_LIBS=OFF",), leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
-    Configuration("mpich5", "mpich5", "MPICH 5", "every_mpi"),
-    Configuration("impi", "impi", "Intel MPI", "every_mpi"),
+    Configuration("mpich5", "mpich5", "MPICH 5", "every_mpi", full_only=True),
+    Configuration("impi", "impi", "Intel MPI", "every_mpi", full_only=True),
     Configuration("abi", "abi", "MPI 5 standard ABI", "every_mpi"),
     Configuration("smpi", "smpi", "SimGrid's SMPI, simulated ranks", "every_mpi", program="smpicc"),
 ]
@@ -250,11 +252,11 @@ def test(configuration, labels, jobs, with_matrix):
 DOORS = ("core", "interpose", "tasks", "onesided", "am", "mpix", "tbb", "dataflow", "python")
 
 
-def choose(names):
+def choose(names, full):
     known = {c.name: c for c in MATRIX + OTHERS + SANITIZERS}
     if names:
         return [known[name] for name in names]
-    return [c for c in MATRIX + OTHERS if not is_default(c.name)]
+    return [c for c in MATRIX + OTHERS if not is_default(c.name) and (full or not c.full_only)]
 
 
 def parts_of(result):
@@ -278,7 +280,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     known = [c.name for c in MATRIX + OTHERS + SANITIZERS]
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"run only these: {' '.join(known)} (default: all but asan and tsan)")
+                        help=f"run only these: {' '.join(known)} (default: all but asan and tsan, and without --full but mpich5 and impi)")
     parser.add_argument("--door", metavar="DOOR", help=f"only the tests of one door of src/, on the MPI in PATH: {' '.join(DOORS)}")
     parser.add_argument("--full", action="store_true", help="all tests on every MPI")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
@@ -304,7 +306,7 @@ def main():
     # In CI a missing MPI is a failure, unless THENCE_MATRIX_OPTIONAL=1, which is for runs without a network.
     must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
     results = []
-    for configuration in choose(["release"] if options.door else options.names):
+    for configuration in choose(["release"] if options.door else options.names, options.full):
         labels = options.door or configuration.labels
         if options.full:
             labels = configuration.full or ("" if configuration in MATRIX else labels)
