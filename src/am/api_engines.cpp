@@ -15,6 +15,8 @@ namespace {
 constexpr failure bad_options{MPI_ERR_ARG, "an option is out of range: see thence_am_options"};
 constexpr failure other_options{MPI_ERR_ARG, "window or max_payload of the options differ between processes"};
 constexpr failure options_size{MPI_ERR_ARG, "size is not that of thence_am_options, or not 0 with null options"};
+constexpr failure few_tags{MPI_ERR_ARG,
+                           "window of the options is larger than half of MPI_TAG_UB: choose a smaller one"};
 constexpr failure bad_comm{MPI_ERR_COMM, "comm is null, or an intercommunicator"};
 constexpr failure helper_and_one_thread{
     MPI_ERR_UNSUPPORTED_OPERATION,
@@ -29,7 +31,7 @@ template <class T> void set_default(T &value, T otherwise) noexcept {
     value = value == 0 ? otherwise : value;
 }
 
-failure wrong(const thence_am_options &o) noexcept {
+failure wrong(MPI_Comm comm, const thence_am_options &o) noexcept {
     constexpr unsigned known = THENCE_AM_ONE_THREAD | THENCE_AM_HELPER;
     if ((o.flags & ~known) != 0 || o.window < 2 || o.window > 32767 || o.receives < 1 || o.receives > 4096 ||
         o.max_outgoing < 1 || o.max_payload > most_payload) {
@@ -40,7 +42,7 @@ failure wrong(const thence_am_options &o) noexcept {
     if ((o.flags & THENCE_AM_HELPER) != 0 && ((o.flags & THENCE_AM_ONE_THREAD) != 0 || level != MPI_THREAD_MULTIPLE)) {
         return helper_and_one_thread;
     }
-    return {};
+    return o.window > largest_tag(comm) / 2 ? few_tags : failure{}; // each message may announce data
 }
 
 // The worst of all processes, and whether what must not differ does.
@@ -133,7 +135,7 @@ int thence_am_create(MPI_Comm comm, const thence_am_options *options, size_t siz
     set_default<std::size_t>(o.max_payload, 3840);
     set_default<std::size_t>(o.max_queued, 262144);
     if (!here) {
-        here = wrong(o);
+        here = wrong(comm, o);
     }
     if (const failure f = wrong_anywhere(comm, o, here)) {
         return fail(call, f);

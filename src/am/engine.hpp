@@ -59,7 +59,8 @@ private:
     void data_arrived(transfer &t, int error, std::size_t bytes) noexcept override;
     void wave_ended(int error, totals all) noexcept override;
     void receive_failed(int error, bool none_is_left) noexcept override;
-    void has_left(transfer &t, int error) noexcept override;
+    void other_is_broken(int rank) noexcept override;
+    void has_left(transfer &t, int error, bool is_told) noexcept override;
 
     // What a packet has brought.
     struct packet_origin {
@@ -112,6 +113,7 @@ private:
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
     std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves
+    std::atomic<bool> is_freed_{false};    // though MPI still uses it: nothing of the user is called any more
 
     std::atomic<bool> has_lost_credits_{false};
 

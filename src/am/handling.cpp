@@ -55,6 +55,9 @@ void message_engine::left(packet &p, int error) noexcept {
 
 // `done` is called like a handler. What it sends leaves when the outermost has returned: so calls do not nest deeply.
 void message_engine::tell(thence_am_done *done, int error, void *data) noexcept {
+    if (is_freed_.load(std::memory_order_relaxed)) [[unlikely]] {
+        return;
+    }
     const message_engine *const outer = std::exchange(scope.of, this);
     done(error, data);
     scope.of = outer;
@@ -135,6 +138,9 @@ void message_engine::handle(packet_origin &from, thence_am_message &m) noexcept 
 }
 
 void message_engine::call(const registered_handler &handler, const thence_am_message &m) noexcept {
+    if (is_freed_.load(std::memory_order_relaxed)) [[unlikely]] {
+        return;
+    }
     if (const int code = handler.call(&m, handler.data); code != MPI_SUCCESS) [[unlikely]] {
         fail(code, m.source, m.number, "a handler has returned an error");
     }
@@ -195,18 +201,25 @@ void message_engine::break_off(int error, bool is_first) noexcept {
     fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
          is_first ? "this process cannot go on: all waits return an error from now on"
                   : "another process cannot go on: all waits return an error from now on");
-    constexpr announcement empty{};
     for (int rank = 0; is_first && rank < network_.size(); ++rank) {
         if (rank != network_.rank()) {
-            outbox_.send(lane::internal, rank, static_cast<std::uint32_t>(internal_message::broken),
-                         {&empty, sizeof empty}, {}, {}, in_handler(*this));
+            if (const int code = network_.say_broken(rank); code != MPI_SUCCESS) {
+                fail(code, rank, THENCE_AM_NO_HANDLER, "MPI could not tell a process that this one cannot go on");
+            }
         }
     }
+}
+
+void message_engine::other_is_broken(int) noexcept {
+    break_off(MPI_ERR_OTHER, false);
 }
 
 void message_engine::fail(int error, int rank, int number, const char *what) noexcept {
     int none = MPI_SUCCESS;
     first_error_.compare_exchange_strong(none, error);
+    if (is_freed_.load(std::memory_order_relaxed)) {
+        return;
+    }
     if (options_.failed != nullptr) {
         const thence_am_failure told{reinterpret_cast<thence_am>(this), error, rank, number, what};
         options_.failed(&told, options_.failed_data);

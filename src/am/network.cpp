@@ -4,6 +4,9 @@
 
 #include <thence/progress.h>
 
+#include <mutex>
+#include <utility>
+
 namespace thence::am {
 
 network::network(network_events &to) : state_(std::make_unique<state>(to)), to_(to) {}
@@ -16,6 +19,12 @@ bool network::may_call() const noexcept {
 }
 
 // Packets.
+
+namespace {
+
+constexpr char broken = 0; // a message of this length is that of say_broken()
+
+} // namespace
 
 int network::state::received(int error, MPI_Status *status, void *data) noexcept {
     receive &r = *static_cast<receive *>(data);
@@ -34,7 +43,9 @@ int network::state::received(int error, MPI_Status *status, void *data) noexcept
         s.receives_left.fetch_sub(1, std::memory_order_release);
         return MPI_SUCCESS;
     }
-    if (length > 0) {
+    if (length == sizeof broken) {
+        s.to.other_is_broken(status->MPI_SOURCE);
+    } else if (length > 0) {
         s.arrived.fetch_add(1, std::memory_order_relaxed);
         s.to.arrived(r.in, status->MPI_SOURCE, reinterpret_cast<unsigned char *>(r.content.data()),
                      static_cast<std::size_t>(length));
@@ -69,6 +80,33 @@ void network::state::attach_again() noexcept {
             attach(r);
         }
     }
+    base::linked_list<packet> some_packets;
+    base::linked_list<transfer> some_transfers;
+    unattached.lock();
+    some_packets.add_before(unattached_packets);
+    some_transfers.add_before(unattached_transfers);
+    const bool has_wave = std::exchange(wave_is_unattached, false);
+    unattached.unlock();
+    int error = MPI_SUCCESS;
+    const auto are_left = [&](const auto &list) { return !any_unattached.load() && !list.empty(); };
+    while (are_left(some_packets)) {
+        packet &p = *some_packets.pop();
+        if (attach(p, error)) {
+            packet_left(error, nullptr, &p);
+        }
+    }
+    while (are_left(some_transfers)) {
+        transfer &t = *some_transfers.pop();
+        if (attach(t, error)) {
+            t.leaves() ? data_has_left(error, nullptr, &t) : data_has_arrived(error, &t.status, &t);
+        }
+    }
+    if (has_wave && attach_wave(error)) {
+        wave_has_ended(error, nullptr, this);
+    }
+    const std::scoped_lock guard(unattached); // memory is still exhausted, or these are empty
+    unattached_packets.add_before(some_packets);
+    unattached_transfers.add_before(some_transfers);
 }
 
 bool network::state::give_up(receive &r, int error) noexcept {
@@ -95,21 +133,39 @@ void network::send(packet &p) noexcept {
     p.owner = &s;
     int error = MPI_Isend(p.content(), static_cast<int>(p.length), MPI_BYTE, p.rank, static_cast<int>(index_of(p.in)),
                           s.packets, &p.request);
-    int complete = 0;
     if (error == MPI_SUCCESS) {
         s.packets_leaving.fetch_add(1, std::memory_order_relaxed);
-        error = thence_attach(1, &p.request, &state::packet_left, &p, 0, MPI_STATUSES_IGNORE, s.at_once, &complete);
-        if (complete == 0 && error == MPI_SUCCESS) {
-            return;
+        if (s.attach(p, error)) {
+            state::packet_left(error, nullptr, &p);
         }
-        if (complete == 0) { // not attached: memory is exhausted
-            error = MPI_Wait(&p.request, MPI_STATUS_IGNORE);
-        }
-        s.to.left(p, error);
-        s.packets_leaving.fetch_sub(1, std::memory_order_release);
         return;
     }
     s.to.left(p, error);
+}
+
+bool network::state::attach(packet &p, int &error) noexcept {
+    int complete = 0;
+    error = thence_attach(1, &p.request, &packet_left, &p, 0, MPI_STATUSES_IGNORE, at_once, &complete);
+    if (complete == 0 && error != MPI_SUCCESS) [[unlikely]] {
+        const std::scoped_lock guard(unattached);
+        unattached_packets.add(p);
+        any_unattached.store(true);
+    }
+    return complete != 0;
+}
+
+int network::say_broken(int rank) noexcept {
+    state &s = *state_;
+    if (s.all_are_ending.load()) {
+        return MPI_SUCCESS;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = MPI_Isend(&broken, sizeof broken, MPI_BYTE, rank, static_cast<int>(index_of(lane::internal)),
+                               s.packets, &request);
+    if (code == MPI_SUCCESS) {
+        MPI_Request_free(&request);
+    }
+    return code;
 }
 
 // Long data.
@@ -135,43 +191,41 @@ bool network::send_data(transfer &t, int &error) noexcept {
     if (error != MPI_SUCCESS) {
         return true;
     }
+    return s.attach(t, error);
+}
+
+bool network::state::attach(transfer &t, int &error) noexcept {
     int complete = 0;
-    error = thence_attach(1, &t.request, &state::data_has_left, &t, 0, &t.status, s.at_once, &complete);
-    if (complete == 0 && error != MPI_SUCCESS) { // not attached: memory is exhausted
-        error = MPI_Wait(&t.request, MPI_STATUS_IGNORE);
-        return true;
+    error = thence_attach(1, &t.request, t.leaves() ? &data_has_left : &data_has_arrived, &t, 0, &t.status,
+                          t.in_polls_only ? of_lane[index_of(lane::handlers)] : at_once, &complete);
+    if (complete == 0 && error != MPI_SUCCESS) [[unlikely]] {
+        const std::scoped_lock guard(unattached);
+        unattached_transfers.add(t);
+        any_unattached.store(true);
     }
     return complete != 0;
 }
 
-void network::send_no_data(int rank, int tag) noexcept {
+int network::send_no_data(int rank, int tag) noexcept {
     MPI_Request request = MPI_REQUEST_NULL;
-    if (MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, state_->data, &request) == MPI_SUCCESS) {
+    const int code = MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, state_->data, &request);
+    if (code == MPI_SUCCESS) {
         MPI_Request_free(&request);
     }
+    return code;
 }
 
 void network::receive_data(transfer &t, bool in_polls_only) noexcept {
     state &s = *state_;
     t.owner = &s;
+    t.in_polls_only = in_polls_only;
     int error = MPI_Irecv(t.data, static_cast<int>(t.bytes), MPI_BYTE, t.rank, t.tag, s.data, &t.request);
     if (error != MPI_SUCCESS) {
         s.to.data_arrived(t, error, 0);
         return;
     }
-    int complete = 0;
-    if (in_polls_only) {
-        error = thence_attach(1, &t.request, &state::data_has_arrived, &t, 0, &t.status,
-                              s.of_lane[index_of(lane::handlers)], nullptr);
-    } else {
-        error = thence_attach(1, &t.request, &state::data_has_arrived, &t, 0, &t.status, s.at_once, &complete);
-    }
-    if (complete != 0) {
+    if (s.attach(t, error)) {
         state::data_has_arrived(error, &t.status, &t);
-    } else if (error != MPI_SUCCESS) { // not attached: memory is exhausted. To wait could be for ever.
-        MPI_Cancel(&t.request);
-        MPI_Wait(&t.request, MPI_STATUS_IGNORE);
-        s.to.data_arrived(t, error, 0);
     }
 }
 
@@ -188,17 +242,20 @@ void network::begin_wave(totals mine) noexcept {
     s.mine = mine;
     static_assert(sizeof(totals) == 2 * sizeof(std::uint64_t));
     int error = MPI_Iallreduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, s.waves, &s.wave);
-    if (error == MPI_SUCCESS) {
-        int complete = 0;
-        error = thence_attach(1, &s.wave, &state::wave_has_ended, &s, 0, MPI_STATUSES_IGNORE, s.at_once, &complete);
-        if (complete == 0 && error == MPI_SUCCESS) {
-            return;
-        }
-        if (complete == 0) {
-            error = MPI_Wait(&s.wave, MPI_STATUS_IGNORE);
-        }
+    if (error != MPI_SUCCESS || s.attach_wave(error)) {
+        to_.wave_ended(error, s.all);
     }
-    to_.wave_ended(error, s.all);
+}
+
+bool network::state::attach_wave(int &error) noexcept {
+    int complete = 0;
+    error = thence_attach(1, &wave, &wave_has_ended, this, 0, MPI_STATUSES_IGNORE, at_once, &complete);
+    if (complete == 0 && error != MPI_SUCCESS) [[unlikely]] {
+        const std::scoped_lock guard(unattached);
+        wave_is_unattached = true;
+        any_unattached.store(true);
+    }
+    return complete != 0;
 }
 
 // Progress.

@@ -10,6 +10,7 @@
 
 #include <thence/am.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -29,7 +30,8 @@ struct transfer {
     transfer *next = nullptr;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status{};
-    void *owner = nullptr; // the network, while it is under way
+    void *owner = nullptr;      // the network, while it is under way
+    bool in_polls_only = false; // its end is told there
     kind what = kind::put;
     int rank = 0;
     int tag = 0;
@@ -43,6 +45,7 @@ struct transfer {
     std::size_t payload_bytes = 0;
 
     unsigned char *payload() noexcept { return reinterpret_cast<unsigned char *>(this + 1); }
+    bool leaves() const noexcept { return what == kind::put || what == kind::answer; }
 };
 
 // What all processes have together.
@@ -61,10 +64,19 @@ public:
     // A receive for packets has failed. It is posted again, but not if that has failed too often: then none may be left
     // of its lane.
     virtual void receive_failed(int error, bool none_is_left) noexcept = 0;
+    // Another process has called say_broken().
+    virtual void other_is_broken(int rank) noexcept = 0;
 
 protected:
     ~network_events() = default;
 };
+
+inline int largest_tag(MPI_Comm comm) noexcept {
+    int *largest = nullptr;
+    int flag = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &largest, &flag);
+    return flag != 0 ? *largest : 32767;
+}
 
 class network {
 public:
@@ -79,8 +91,8 @@ public:
     int start(MPI_Comm comm, int code) noexcept;
     // Collective, when no message is under way but packets that only return credits, and this process sends none any
     // more. `packets_to`: how many packets this process has sent to each other. Waits for those that are under way, and
-    // ends the receives.
-    int end(const std::uint64_t packets_to[], std::uint64_t &arrived) noexcept;
+    // ends the receives. Returns `broken` once it is an error.
+    int end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept;
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }
@@ -95,7 +107,9 @@ public:
     bool send_data(transfer &t, int &error) noexcept;            // true: it has left already. Else data_left()
     void receive_data(transfer &t, bool in_polls_only) noexcept; // data_arrived()
     // In place of data that cannot be sent: an empty message, so that the other process does not wait for ever.
-    void send_no_data(int rank, int tag) noexcept;
+    int send_no_data(int rank, int tag) noexcept;
+    // Tells another process that this one cannot go on. Needs no memory and no credit, since there may be none.
+    int say_broken(int rank) noexcept;
     void begin_wave(totals mine) noexcept; // wave_ended()
     // Makes progress, and handles what is handled in polls only. One thread at a time. `MPI_ERR_PENDING`: called in a
     // callback, which must return before anything else can happen.

@@ -87,10 +87,7 @@ int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t
         }
         code = code == MPI_SUCCESS ? made : code;
     }
-    int *largest = nullptr;
-    int flag = 0;
-    MPI_Comm_get_attr(comm, MPI_TAG_UB, &largest, &flag);
-    largest_data_tag_ = flag != 0 ? *largest : 32767;
+    largest_data_tag_ = largest_tag(comm);
     if (code == MPI_SUCCESS) {
         try {
             code = s.post(in_force, whole);
@@ -116,35 +113,36 @@ int network::start(MPI_Comm comm, int code) noexcept {
 }
 
 // Empty packets to this process end the receives, since a receive that is cancelled is lost by some MPIs.
-int network::end(const std::uint64_t packets_to[], std::uint64_t &arrived) noexcept {
+int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept {
     state &s = *state_;
-    std::uint64_t expected = 0;
+    int code = MPI_SUCCESS;
+    const auto poll_until = [&](auto is_over) {
+        while (code == MPI_SUCCESS && !is_over()) {
+            code = poll();
+            code = code == MPI_SUCCESS ? broken.load() : code;
+        }
+    };
+    const auto poll_until_complete = [&](MPI_Request &request) {
+        poll_until([&] {
+            int flag = 0;
+            code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            return flag != 0 || code != MPI_SUCCESS;
+        });
+    };
     MPI_Request counting = MPI_REQUEST_NULL;
-    int code = MPI_Ireduce_scatter_block(packets_to, &expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &counting);
-    for (int done = 0; done == 0 && code == MPI_SUCCESS;) {
-        code = MPI_Test(&counting, &done, MPI_STATUS_IGNORE);
-        poll();
-    }
-    while (code == MPI_SUCCESS && (s.arrived.load() < expected || s.packets_leaving.load() != 0)) {
-        code = poll();
-    }
-    arrived = s.arrived.load();
+    code = MPI_Ireduce_scatter_block(packets_to, &s.expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &counting);
+    poll_until_complete(counting);
+    s.all_are_ending.store(code == MPI_SUCCESS);
+    poll_until([&] { return s.arrived.load() >= s.expected && s.packets_leaving.load() == 0; });
     for (receive &r : s.receives) {
         MPI_Request sent = MPI_REQUEST_NULL;
         code = code == MPI_SUCCESS
                    ? MPI_Isend(nullptr, 0, MPI_BYTE, rank_, static_cast<int>(index_of(r.in)), s.packets, &sent)
                    : code;
-        for (int done = 0; done == 0 && code == MPI_SUCCESS;) {
-            code = MPI_Test(&sent, &done, MPI_STATUS_IGNORE);
-            poll();
-        }
+        poll_until_complete(sent);
     }
-    while (code == MPI_SUCCESS && s.receives_left.load(std::memory_order_acquire) != 0) {
-        code = poll();
-    }
-    while (code == MPI_SUCCESS && s.packets_leaving.load(std::memory_order_acquire) != 0) { // sent by the last receives
-        code = poll();
-    }
+    poll_until([&] { return s.receives_left.load(std::memory_order_acquire) == 0; });
+    poll_until([&] { return s.packets_leaving.load(std::memory_order_acquire) == 0; }); // sent by the last receives
     return code;
 }
 

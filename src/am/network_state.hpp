@@ -3,6 +3,7 @@
 #pragma once
 
 #include "am/network.hpp"
+#include "core/base/linked_list.hpp"
 
 #include <atomic>
 #include <thread>
@@ -37,12 +38,20 @@ struct network::state {
     std::vector<receive> receives;
     std::atomic<std::size_t> receives_left{0};
     std::atomic<std::size_t> left_of_lane[lanes] = {};
+    // What could not be attached though it was started, since memory was exhausted: the next poll tries again. To wait
+    // for it could be for ever, since another process may wait for this one.
     std::atomic<bool> any_unattached{false};
+    base::spin_lock unattached; // guards these
+    base::linked_list<packet> unattached_packets;
+    base::linked_list<transfer> unattached_transfers;
+    bool wave_is_unattached = false;
     std::atomic<std::size_t> packets_leaving{0};
     std::atomic<std::uint64_t> arrived{0}; // packets
     totals mine;
     totals all;
     MPI_Request wave = MPI_REQUEST_NULL;
+    std::uint64_t expected = 0;              // in end(): packets; MPI may write it later if end() fails
+    std::atomic<bool> all_are_ending{false}; // no process waits any more for what another decides
     bool one_thread = false;
     bool polls_all = false; // other threads may be inside MPI, but run nothing of this engine
     std::thread::id communication_thread;
@@ -51,6 +60,10 @@ struct network::state {
     int post(const thence_am_options &in_force, std::size_t whole);
     void start(receive &r) noexcept;
     void attach(receive &r) noexcept;
+    // True: it is complete, with `error`, and is not attached. False: its end is told later.
+    bool attach(packet &p, int &error) noexcept;
+    bool attach(transfer &t, int &error) noexcept;
+    bool attach_wave(int &error) noexcept;
     void attach_again() noexcept;
     bool give_up(receive &r, int error) noexcept; // true: it has failed too often
     void free_requests() noexcept;

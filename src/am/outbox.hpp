@@ -45,7 +45,7 @@ public:
     // this succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
     int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept;
     // Counts the announcements to a process.
-    std::uint32_t next_serial(int rank) noexcept {
+    std::uint64_t next_serial(int rank) noexcept {
         return all_[static_cast<std::size_t>(rank)].serial.fetch_add(1, std::memory_order_relaxed);
     }
     // Bytes that wait for this process.
@@ -86,7 +86,7 @@ private:
         line lines[lanes];
         std::uint64_t packets = 0; // that were sent
         std::atomic<std::size_t> queued{0};
-        std::atomic<std::uint32_t> serial{0};
+        std::atomic<std::uint64_t> serial{0}; // does not wrap: tags would not be used in turn
         std::atomic<bool> is_touched{false};
         destination *next_touched = nullptr;
     };

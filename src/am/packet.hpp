@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -45,10 +44,9 @@ struct message_header {
 };
 static_assert(sizeof(message_header) == 8);
 
-enum class internal_message : std::uint32_t { put, get, broken };
+enum class internal_message : std::uint32_t { put, get };
 
-// The payload of internal messages; `broken` uses nothing of it. That of a put is followed by the payload for the
-// handler.
+// The payload of internal messages. That of a put is followed by the payload for the handler.
 struct announcement {
     std::uint64_t key; // of the memory
     std::uint64_t offset;
@@ -127,7 +125,7 @@ public:
     packet_pool &operator=(packet_pool &&) = delete;
     ~packet_pool() {
         while (!unused_.empty()) {
-            std::free(&unused_.take_first());
+            ::operator delete(&unused_.take_first());
         }
     }
     // Bytes of a packet's content.
@@ -141,7 +139,7 @@ public:
             }
         }
         made_.fetch_add(1, std::memory_order_relaxed);
-        void *const memory = std::malloc(sizeof(packet) + whole_);
+        void *const memory = ::operator new(sizeof(packet) + whole_, std::nothrow);
         return memory != nullptr ? new (memory) packet : nullptr;
     }
     std::size_t made() const noexcept { return made_.load(std::memory_order_relaxed); }

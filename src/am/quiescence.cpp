@@ -112,21 +112,24 @@ bool message_engine::quiesce(int &code) noexcept {
     return true;
 }
 
+// A process that breaks off after others have found the end tells them: they leave network::end() with an error, too.
 bool message_engine::end(int &code, bool &is_clean) noexcept {
     if (!quiesce(code)) {
         return false;
     }
-    is_clean = false;
-    if (broken_.load() != MPI_SUCCESS) {
-        return true;
-    }
     outbox_.end();
-    while (outgoing_.count() != 0) {
+    while (outgoing_.count() != 0 && broken_.load() == MPI_SUCCESS) {
         progress(nullptr);
     }
-    std::uint64_t arrived = 0;
-    const int ended = network_.end(outbox_.packets_to(), arrived);
+    int ended = broken_.load();
+    if (ended == MPI_SUCCESS) {
+        ended = network_.end(outbox_.packets_to(), broken_);
+        if (ended != MPI_SUCCESS) {
+            break_off(ended, true); // others may wait for this process
+        }
+    }
     is_clean = ended == MPI_SUCCESS;
+    is_freed_.store(true);
     code = code != MPI_SUCCESS ? code : ended;
     return true;
 }

@@ -72,10 +72,8 @@ void message_engine::handle_internal(internal_message what, packet_origin &from,
     std::memcpy(&a, payload, sizeof a);
     if (what == internal_message::put) {
         place(from, a, {payload + sizeof a, bytes - sizeof a});
-    } else if (what == internal_message::get) {
-        answer(from, a);
     } else {
-        break_off(MPI_ERR_OTHER, false);
+        answer(from, a);
     }
 }
 
@@ -102,6 +100,7 @@ void message_engine::place(packet_origin &from, const announcement &what, piece 
     transfer *const t = transfer_for(from, what, transfer::kind::place, payload.bytes);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, what.number, "a put is lost: there is no memory to receive it");
+        break_off(MPI_ERR_NO_MEM, true); // its sender would wait for ever, and another receive would get its data
         handled_.fetch_add(1, std::memory_order_release);
         return;
     }
@@ -145,7 +144,9 @@ void message_engine::answer(packet_origin &from, const announcement &what) noexc
     transfer *const t = transfer_for(from, what, transfer::kind::answer, 0);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, THENCE_AM_NO_HANDLER, "a get is not answered: memory is exhausted");
-        network_.send_no_data(from.source, what.tag);
+        if (const int code = network_.send_no_data(from.source, what.tag); code != MPI_SUCCESS) {
+            break_off(code, true);
+        }
         return;
     }
     outgoing_.expect();
@@ -156,10 +157,13 @@ void message_engine::data_left(transfer &t, int error) noexcept {
     outgoing_.left(t, error);
 }
 
-void message_engine::has_left(transfer &t, int error) noexcept {
+void message_engine::has_left(transfer &t, int error, bool is_told) noexcept {
     ++scope.handled;
     if (error != MPI_SUCCESS) [[unlikely]] {
         fail(error, t.rank, THENCE_AM_NO_HANDLER, "MPI could not send the data of a put or a get");
+        if (!is_told) {
+            break_off(error, true);
+        }
     }
     outbox_.give_back(t.credit);
     if (t.done != nullptr) {

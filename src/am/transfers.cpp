@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "am/transfers.hpp"
 
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -9,7 +8,7 @@
 namespace thence::am {
 
 transfer *make_transfer(std::size_t payload_bytes) noexcept {
-    void *const memory = std::malloc(sizeof(transfer) + payload_bytes);
+    void *const memory = ::operator new(sizeof(transfer) + payload_bytes, std::nothrow);
     if (memory == nullptr) {
         return nullptr;
     }
@@ -19,7 +18,7 @@ transfer *make_transfer(std::size_t payload_bytes) noexcept {
 }
 
 void delete_transfer(transfer *t) noexcept {
-    std::free(t);
+    ::operator delete(t);
 }
 
 registered_memory::entry *registered_memory::entry_of(std::uint64_t key) noexcept {
@@ -100,7 +99,8 @@ void outgoing_data::end(transfer &t, int error) noexcept {
     lock_.lock();
     --under_way_;
     lock_.unlock();
-    owner_.has_left(t, error);
+    const bool is_told = error == MPI_SUCCESS || by_.send_no_data(t.rank, t.tag) == MPI_SUCCESS;
+    owner_.has_left(t, error, is_told);
 }
 
 void outgoing_data::left(transfer &t, int error) noexcept {
@@ -126,9 +126,6 @@ void outgoing_data::start_waiting() noexcept {
     while (transfer *const t = take()) {
         int error = MPI_SUCCESS;
         if (by_.send_data(*t, error)) {
-            if (error != MPI_SUCCESS) [[unlikely]] {
-                by_.send_no_data(t->rank, t->tag);
-            }
             end(*t, error);
             forget();
         }

@@ -45,10 +45,11 @@ private:
 
 class outgoing_data {
 public:
-    // Told when data have left, and the transfer is not used any more.
+    // Told when data have left, and the transfer is not used any more. `is_told`: if there is an error, the other
+    // process is told, too. Else it waits for ever.
     class owner {
     public:
-        virtual void has_left(transfer &t, int error) noexcept = 0;
+        virtual void has_left(transfer &t, int error, bool is_told) noexcept = 0;
 
     protected:
         ~owner() = default;

@@ -82,7 +82,9 @@ bool world::step_of(node &n) {
     case 0:
         if (!n.under_way.empty()) {
             packet_on_its_way p = take_at(n.under_way, below(n.under_way.size()));
-            if (p.in == lane::handlers) {
+            if (p.says_broken) {
+                n.events->other_is_broken(p.from);
+            } else if (p.in == lane::handlers) {
                 n.for_polls.push_back(std::move(p));
             } else {
                 n.events->arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
@@ -98,7 +100,7 @@ bool world::step_of(node &n) {
         break;
     case 2:
         if (!n.data_leaving.empty()) {
-            n.events->data_left(*take_at(n.data_leaving, below(n.data_leaving.size())), MPI_SUCCESS);
+            n.events->data_left(*take_at(n.data_leaving, below(n.data_leaving.size())), n.late_data_error);
             return true;
         }
         break;
@@ -210,8 +212,13 @@ int network::begin(MPI_Comm, const thence_am_options &, std::size_t) noexcept {
 int network::start(MPI_Comm, int code) noexcept {
     return code;
 }
-int network::end(const std::uint64_t *, std::uint64_t &) noexcept {
-    return MPI_SUCCESS;
+// The others are in it at once, or never.
+int network::end(const std::uint64_t *, const std::atomic<int> &broken) noexcept {
+    state_->in->is_ending = true;
+    while (state_->in->never_end && broken.load() == MPI_SUCCESS) {
+        poll();
+    }
+    return broken.load();
 }
 bool network::may_call() const noexcept {
     return state_->of->may_call;
@@ -243,20 +250,32 @@ bool network::send_data(transfer &t, int &error) noexcept {
     if (error != MPI_SUCCESS) {
         return true;
     }
+    fake::node &me = *state_->of;
+    if (me.late_data_error != MPI_SUCCESS) {
+        me.data_leaving.push_back(&t);
+        return false;
+    }
     const auto *const begin = static_cast<const unsigned char *>(t.data);
     state_->in->nodes[static_cast<std::size_t>(t.rank)].data_under_way.push_back(
         {rank_, t.tag, std::vector<unsigned char>(begin, begin + (t.is_void ? 0 : t.bytes))});
     if (state_->in->sends_complete_at_once) {
         return true;
     }
-    fake::node &me = *state_->of;
     me.data_leaving.push_back(&t);
     me.most_data_leaving = std::max(me.most_data_leaving, me.data_leaving.size());
     return false;
 }
 
-void network::send_no_data(int rank, int tag) noexcept {
-    state_->in->nodes[static_cast<std::size_t>(rank)].data_under_way.push_back({rank_, tag, {}});
+int network::send_no_data(int rank, int tag) noexcept {
+    if (state_->of->no_data_error == MPI_SUCCESS) {
+        state_->in->nodes[static_cast<std::size_t>(rank)].data_under_way.push_back({rank_, tag, {}});
+    }
+    return state_->of->no_data_error;
+}
+
+int network::say_broken(int rank) noexcept {
+    state_->in->nodes[static_cast<std::size_t>(rank)].under_way.push_back({rank_, lane::internal, {}, 1, true});
+    return MPI_SUCCESS;
 }
 
 void network::receive_data(transfer &t, bool in_polls_only) noexcept {
@@ -286,6 +305,9 @@ int network::poll() noexcept {
         }
     }
     state_->in->step();
+    if (state_->in->meanwhile) {
+        state_->in->meanwhile();
+    }
     return MPI_SUCCESS;
 }
 

@@ -19,6 +19,7 @@ struct packet_on_its_way {
     lane in;
     std::vector<std::uint64_t> content;
     std::size_t length;
+    bool says_broken = false;
 };
 struct data_on_its_way {
     int from;
@@ -44,8 +45,10 @@ struct node {
     bool in_wave = false;
     bool may_call = true;
     totals given;
-    int send_error = MPI_SUCCESS; // of the next packets
-    int data_error = MPI_SUCCESS; // of the next messages with data
+    int send_error = MPI_SUCCESS;      // of the next packets
+    int data_error = MPI_SUCCESS;      // of the next messages with data
+    int late_data_error = MPI_SUCCESS; // the same, but known only when they have been started
+    int no_data_error = MPI_SUCCESS;   // of messages in their place
     int wave_error = MPI_SUCCESS;
     std::size_t most_receives = 0; // for data, that are posted
     std::size_t most_for_this = 0; // packets that were not handled, at most
@@ -57,12 +60,16 @@ public:
     explicit world(int size, unsigned seed = 1) : nodes(static_cast<std::size_t>(size)), random(seed) {}
     // One thing happens, if there is any.
     bool step();
+    bool step_to(int rank) { return step_of(nodes[static_cast<std::size_t>(rank)]); }
     bool is_empty() const;
 
     std::vector<node> nodes;
     std::mt19937 random;
     bool sends_complete_at_once = false;
     bool packets_complete_at_once = false;
+    bool never_end = false;          // network::end() waits for others
+    bool is_ending = false;          // it does
+    std::function<void()> meanwhile; // called in each poll
     std::size_t joined = 0;
     int largest_data_tag = 32767;
     long unhandled_packets() const;

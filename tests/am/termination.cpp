@@ -269,6 +269,53 @@ TEST(quiescence, ends_in_all_processes_if_one_cannot_go_on) {
     }
 }
 
+// No credits come back to it, since it receives nothing.
+TEST(quiescence, ends_in_all_processes_if_one_without_credits_cannot_go_on) {
+    engines all(2);
+    std::vector<char> memory(1);
+    std::uint64_t key = 0;
+    ASSERT_TRUE(all[0].memory().add(memory.data(), 1, key));
+    for (int i = 0; i < 100; ++i) {
+        transfer *const t = make_transfer(0);
+        t->rank = 0;
+        t->data = memory.data();
+        t->bytes = 1;
+        all[1].put(*t, {1, key, 0, 0}, 0);
+    }
+    static_cast<network_events *>(all.network.nodes[1].events)->receive_failed(MPI_ERR_INTERN, true);
+    int code = -1;
+    all[0].quiesce_then([](int error, void *data) { *static_cast<int *>(data) = error; }, &code);
+    for (int i = 0; i < 10000 && code == -1; ++i) {
+        all.network.step_to(0); // nothing arrives at process 1
+        all[0].progress(nullptr);
+    }
+    EXPECT_EQ(code, MPI_ERR_OTHER);
+    for (int i = 0; i < 10000; ++i) { // what is under way ends
+        all.run_once();
+    }
+}
+
+// A process has found the end, and waits in network::end() for another one, which breaks off.
+TEST(quiescence, the_end_of_an_engine_is_an_error_if_another_process_breaks_off_meanwhile) {
+    engines all(2);
+    all.network.never_end = true;
+    bool other = false;
+    ASSERT_TRUE(all[1].quiesce_then([](int, void *) {}, nullptr));
+    all.network.meanwhile = [&] {
+        all[1].progress(nullptr);
+        if (all.network.is_ending && !other) {
+            other = true;
+            static_cast<network_events *>(all.network.nodes[1].events)->receive_failed(MPI_ERR_INTERN, true);
+        }
+    };
+    int code = MPI_SUCCESS;
+    bool is_clean = true;
+    EXPECT_TRUE(all[0].end(code, is_clean));
+    all.network.meanwhile = nullptr;
+    EXPECT_EQ(code, MPI_ERR_OTHER);
+    EXPECT_FALSE(is_clean);
+}
+
 TEST(quiescence, of_one_process_waits_for_the_others) {
     engines all(2);
     bool done = false;

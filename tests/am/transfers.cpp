@@ -270,6 +270,56 @@ TEST(transfers, whose_data_cannot_be_sent_end_in_both_processes) {
     EXPECT_EQ(there.values[0], -1);
 }
 
+// The error may be known only after the send has begun.
+TEST(transfers, whose_data_fail_on_their_way_end_in_both_processes) {
+    engines all(2); // two at a time
+    shared_memory there(all[1], 1, 100);
+    std::vector<int> data(10, 5);
+    outcome put;
+    outcome get;
+    for (fake::node &each : all.network.nodes) {
+        each.late_data_error = MPI_ERR_OTHER;
+    }
+    for (int i = 0; i < 5; ++i) {
+        all[0].put(*to_move(1, data, put), there.name, 0);
+        all[0].get(*to_move(1, data, get), there.name, 0);
+    }
+    for (int i = 0; i < 20000 && put.ended + get.ended < 10; ++i) {
+        all.run_once();
+    }
+    EXPECT_EQ(put.ended, 5);
+    EXPECT_EQ(put.error, MPI_ERR_OTHER);
+    EXPECT_EQ(get.ended, 5);
+    EXPECT_NE(get.error, MPI_SUCCESS);
+    EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_ERR_OTHER));
+    EXPECT_EQ(there.values[0], -1);
+    for (fake::node &each : all.network.nodes) { // the throttle lets others leave
+        each.late_data_error = MPI_SUCCESS;
+    }
+    all[0].put(*to_move(1, data, put), there.name, 0);
+    EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS));
+    EXPECT_EQ(there.values[0], 5);
+}
+
+// The other half would wait for ever: all processes are told.
+TEST(transfers, whose_failure_cannot_be_told_break_off) {
+    engines all(2);
+    shared_memory there(all[1], 1, 100);
+    std::vector<int> data(10, 5);
+    outcome put;
+    all.network.nodes[0].late_data_error = MPI_ERR_OTHER;
+    all.network.nodes[0].no_data_error = MPI_ERR_OTHER;
+    all[0].put(*to_move(1, data, put), there.name, 0);
+    for (const int code : all.quiesce()) {
+        EXPECT_EQ(code, MPI_ERR_OTHER);
+    }
+    EXPECT_EQ(put.ended, 1);
+    std::vector<fake::incoming> &left = all.network.nodes[1].receives;
+    ASSERT_EQ(left.size(), 1U);
+    all.network.nodes[1].events->data_arrived(*left[0].of, MPI_ERR_OTHER, 0);
+    left.clear();
+}
+
 TEST(transfers, whose_announcement_is_lost_end) {
     engines all(2);
     shared_memory there(all[1], 1, 100);

@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaching while memory is exhausted: the call is refused, and nothing has changed. This program replaces the allocation
-// functions that return null, which are those of the pools of continuations and groups.
+// Attaching while memory is exhausted: the call is refused, and nothing has changed. The allocation functions
+// that return null are those of the pools of continuations and groups.
 #include "library.hpp"
+#include "scarce_memory.hpp"
 
-#include <new>
 #include <vector>
 
 namespace {
 
-thread_local bool exhausted = false;
-
-template <class... Alignment> void *allocate(std::size_t size, Alignment... alignment) noexcept {
-    try {
-        return exhausted ? nullptr : ::operator new(size, alignment...);
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
-}
-
-} // namespace
-
-void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    return allocate(size);
-}
-void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
-    return allocate(size);
-}
-void *operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t &) noexcept {
-    return allocate(size, alignment);
-}
-
-namespace {
-
 using namespace thence::fake;
-
-struct scarcity {
-    scarcity() { exhausted = true; }
-    ~scarcity() { exhausted = false; }
-};
 
 // Operations that are attached one after the other while memory is exhausted, until the cache of this thread is, too.
 class out_of_memory : public on_fake {

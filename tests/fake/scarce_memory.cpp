@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scarce_memory.hpp"
+
+#include <new>
+
+namespace {
+
+constinit thread_local bool exhausted = false;
+
+template <class... Alignment> void *allocate(std::size_t size, Alignment... alignment) noexcept {
+    try {
+        return exhausted ? nullptr : ::operator new(size, alignment...);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
+} // namespace
+
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    return allocate(size);
+}
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
+    return allocate(size);
+}
+void *operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t &) noexcept {
+    return allocate(size, alignment);
+}
+
+namespace thence::fake {
+
+scarcity::scarcity() noexcept {
+    exhausted = true;
+}
+scarcity::~scarcity() {
+    exhausted = false;
+}
+
+} // namespace thence::fake
