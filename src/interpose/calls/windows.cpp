@@ -29,7 +29,11 @@ template <class Call> int synchronize(const char *name, const void *where, Call 
     }
     int code = MPI_SUCCESS;
     const auto make = [](void *made) noexcept { return (*static_cast<Call *>(made))(); };
-    return block_task_meanwhile({make, &call, name, where}, code) ? code : thence::pmpi::block_in_mpi(name, call);
+    if (block_task_meanwhile({make, &call, name, where}, code)) {
+        catch_up();
+        return code;
+    }
+    return thence::pmpi::block_in_mpi(name, call);
 }
 
 } // namespace
@@ -106,6 +110,7 @@ THENCE_EXPORT int MPI_Win_wait(MPI_Win win) {
         int flag = 0;
         const int code = MPI_Win_test(win, &flag);
         if (code != MPI_SUCCESS || flag != 0) {
+            catch_up();
             return code;
         }
     }

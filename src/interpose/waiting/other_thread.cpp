@@ -11,8 +11,9 @@
 #include <thence/detail/start_thread.hpp>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <system_error>
+#include <new>
 
 namespace thence::interpose {
 
@@ -58,7 +59,7 @@ struct call_threads {
             detail::start_thread([this] { run(); }).detach();
             ++free;
             return true;
-        } catch (const std::system_error &) {
+        } catch (const std::exception &) { // the system gives no more, or memory is exhausted
             return false;
         }
     }
@@ -76,8 +77,9 @@ struct call_threads {
     }
 };
 
-call_threads &threads() {
-    static auto *const all = new call_threads;
+call_threads &threads() noexcept {
+    alignas(call_threads) static unsigned char memory[sizeof(call_threads)];
+    static auto *const all = new (memory) call_threads; // nothing is allocated
     return *all;
 }
 

@@ -3,7 +3,7 @@
 // call, and the task is blocked until it has returned. Its worker runs other tasks meanwhile.
 //
 // There are as many threads as such calls at a time, since a call may wait for another one, of this process too. They
-// stay for later calls, and sleep until then.
+// stay for later calls, and sleep until then. MPI calls error handlers on them.
 #pragma once
 
 #include "core/base/visibility.hpp"
