@@ -111,6 +111,8 @@ public:
     // If an operation has failed, MPI_Testsome also frees the pending requests, and does not return them. Open MPI does
     // that to those with an error left from before.
     bool failed_testsome_frees_pending = false;
+    // MPI refuses to start receives, with this code.
+    int refuses_receives = MPI_SUCCESS;
 
     MPI_Info info(std::map<std::string, std::string> keys);
     // Codes that were given to the error handler of MPI_COMM_WORLD or that operations failed with, since the last call.

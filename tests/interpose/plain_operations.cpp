@@ -185,6 +185,26 @@ TEST_P(plain_operations, what_was_not_counted_hides_nothing) {
     EXPECT_FALSE(progress::any_plain_operation());
 }
 
+TEST_P(plain_operations, that_mpi_has_refused_to_start_are_not_outstanding) {
+    char buffer[4];
+    MPI_Request r = MPI_REQUEST_NULL;
+    ASSERT_TRUE(progress::calls_only_count());
+    for (const bool only_counted : {true, false}) {
+        if (!only_counted) {
+            progress::add_way_to_wait();
+        }
+        world.refuses_receives = MPI_ERR_RANK;
+        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 7, 0, MPI_COMM_SELF, &r), MPI_ERR_RANK);
+        world.refuses_receives = MPI_SUCCESS;
+        EXPECT_EQ(outstanding(), 0) << (only_counted ? "calls only count" : "calls do more");
+    }
+    progress::remove_way_to_wait();
+    r = started();
+    EXPECT_EQ(outstanding(), 1);
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
 TEST_P(plain_operations, end_on_any_thread) {
     std::vector<MPI_Request> r;
     for (int i = 0; i < 64; ++i) {

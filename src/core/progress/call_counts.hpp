@@ -8,9 +8,9 @@
 //  - In each stripe 0 <= ended <= begun. Who ends an operation takes it from a stripe in which ended < begun: its own,
 //    else any other. If there is none, the operation was not counted, for example since a library has started it by a
 //    PMPI_ function; so it hides no later one.
-//  - The operations that are outstanding are never more than the sum of begun - ended. They may be less: an operation
-//    counts before MPI is called, and one whose start fails, or that no interposed call completes, has never ended.
-//    All that follows is that the helper looks although nothing is outstanding, more and more rarely.
+//  - The operations that are outstanding are never more than the sum of begun - ended. They may be less: one that no
+//    interposed call completes has never ended. All that follows is that the helper looks although nothing is
+//    outstanding, more and more rarely. (An operation counts once MPI has started it.)
 //  - The helper rests only after it has set the bit `resting` in each stripe by an atomic operation that gave it begun,
 //    and none had more begun than ended. A thread that begins an operation finds the bit in the result of its own
 //    increment, and wakes the helper. Bit and count are one word, so one of them sees the other, whatever the order of

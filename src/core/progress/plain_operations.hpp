@@ -51,7 +51,7 @@ inline void note_call() noexcept {
     own_call_counts().calls.fetch_add(call_counts::one_call, std::memory_order_relaxed);
 }
 
-// Called before an operation is started, or after that. @return whether wake_helper_for_operations() must follow.
+// Called after an operation has been started. @return whether wake_helper_for_operations() must follow.
 [[nodiscard]] inline bool count_operation() noexcept {
     return ++own_call_counts().begun < 0; // which is one instruction and a test of the sign
 }

@@ -42,11 +42,6 @@ extern "C" {
 #define THENCE_OTHERWISE static __attribute__((noinline, cold))
 
 #define NONBLOCKING_SEND(name, send_mode, c, count_t)                                                                  \
-    THENCE_OTHERWISE int name##c##_waking(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,        \
-                                          MPI_Comm comm, MPI_Request *request) {                                       \
-        thence::interpose::wake_helper_for_operations();                                                               \
-        return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request);                                       \
-    }                                                                                                                  \
     THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
                                              MPI_Comm comm, MPI_Request *request) {                                    \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
@@ -64,9 +59,8 @@ extern "C" {
         if (!thence::interpose::calls_only_count()) [[unlikely]] {                                                     \
             return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                    \
         }                                                                                                              \
-        return !thence::interpose::count_operation()                                                                   \
-                   ? THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request)                                  \
-                   : name##c##_waking(buf, count, type, dest, tag, comm, request);                                     \
+        return thence::interpose::count_started(                                                                       \
+            [&] { return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request); });                         \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm, MPI_Request *request) {                                             \
@@ -88,11 +82,6 @@ extern "C" {
         }                                                                                                              \
         return thence::pmpi::call_on<&THENCE_NEXT(Bsend##c)>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm); \
     }                                                                                                                  \
-    THENCE_OTHERWISE int Irecv##c##_waking(void *buf, count_t count, MPI_Datatype type, int source, int tag,           \
-                                           MPI_Comm comm, MPI_Request *request) {                                      \
-        thence::interpose::wake_helper_for_operations();                                                               \
-        return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request);                                    \
-    }                                                                                                                  \
     THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
                                               MPI_Comm comm, MPI_Request *request) {                                   \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
@@ -109,9 +98,8 @@ extern "C" {
         if (!thence::interpose::calls_only_count()) [[unlikely]] {                                                     \
             return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                 \
         }                                                                                                              \
-        return !thence::interpose::count_operation()                                                                   \
-                   ? THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request)                               \
-                   : Irecv##c##_waking(buf, count, type, source, tag, comm, request);                                  \
+        return thence::interpose::count_started(                                                                       \
+            [&] { return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request); });                      \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \

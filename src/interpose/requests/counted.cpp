@@ -2,6 +2,7 @@
 #include "interpose/requests/counted.hpp"
 
 #include "core/continuation/handle.hpp"
+#include "interpose/requests/only_counted.hpp"
 
 #include <algorithm>
 #include <new>
@@ -31,6 +32,11 @@ struct counted_completion::asked_requests {
         }
     }
 };
+
+int wake_helper_and_return(int code) noexcept {
+    progress::wake_helper_for_operations();
+    return code;
+}
 
 void count_measured(MPI_Request started, std::int64_t bytes) noexcept {
     if (const measured_start start = measure_start(started, bytes); start.thread != nullptr) {

@@ -13,13 +13,22 @@
 namespace thence::interpose {
 
 using progress::calls_only_count;
-using progress::count_operation;
-using progress::operation_started;
-using progress::wake_helper_for_operations;
+
+// Out of line, so that a call keeps nothing in registers for it. @return `code`.
+THENCE_INTERNAL int wake_helper_and_return(int code) noexcept;
 
 // Whether nothing is to be done but to count in a call on these requests.
 inline bool only_counted(int count, const MPI_Request requests[]) {
     return calls_only_count() && count > 0 && requests != nullptr;
+}
+
+// A call that starts an operation. One that MPI refuses has started none.
+template <class Call> int count_started(Call call) {
+    const int code = call();
+    if (code != MPI_SUCCESS || !progress::count_operation()) [[likely]] {
+        return code;
+    }
+    return wake_helper_and_return(code);
 }
 
 template <class Call> int count_blocking(Call call) {
