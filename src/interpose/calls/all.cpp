@@ -127,7 +127,8 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
         return THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
     if (only_counted(count, requests)) {
-        return count_test(count, requests, [&] { return THENCE_NEXT(Testall)(count, requests, flag, statuses); });
+        return count_test(count, requests, {.flag = flag},
+                          [&] { return THENCE_NEXT(Testall)(count, requests, flag, statuses); });
     }
     const thence::streams::serial_call on_streams("MPI_Testall", count, requests);
     if (flag == nullptr || refused_status(statuses)) {
@@ -135,7 +136,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
                                                                      {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
-    const counted_completion completes(count, requests, flag);
+    const counted_completion completes(count, requests, {.flag = flag});
     poll_first();
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses, THENCE_NEXT(Testall));
@@ -183,14 +184,14 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return THENCE_NEXT(Waitall)(count, requests, statuses);
     }
     if (only_counted(count, requests)) {
-        return count_wait(count, requests, [&] { return THENCE_NEXT(Waitall)(count, requests, statuses); });
+        return count_wait(count, requests, {}, [&] { return THENCE_NEXT(Waitall)(count, requests, statuses); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitall", count, requests);
     if (refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitall)(count, requests, statuses);
     }
-    const counted_completion completes(count, requests);
+    const counted_completion completes(count, requests, {});
     const thence::interpose::blocking_call blocks;
     const wait_strategy *how = strategy("MPI_Waitall");
     if (mpi_waits(how, count, requests)) {

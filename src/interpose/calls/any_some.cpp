@@ -153,9 +153,10 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
         return THENCE_NEXT(Testany)(count, requests, index, flag, status);
     }
     if (only_counted(count, requests)) {
-        return count_test(count, requests, [&] { return THENCE_NEXT(Testany)(count, requests, index, flag, status); });
+        return count_test(count, requests, {.indices = index},
+                          [&] { return THENCE_NEXT(Testany)(count, requests, index, flag, status); });
     }
-    const counted_completion completes(count, requests, nullptr, index);
+    const counted_completion completes(count, requests, {.indices = index});
     poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
     catch_up_after(count, requests);
@@ -167,7 +168,8 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
         return THENCE_NEXT(Waitany)(count, requests, index, status);
     }
     if (only_counted(count, requests)) {
-        return count_wait(count, requests, [&] { return THENCE_NEXT(Waitany)(count, requests, index, status); });
+        return count_wait(count, requests, {.indices = index},
+                          [&] { return THENCE_NEXT(Waitany)(count, requests, index, status); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitany", count, requests);
     if (index == nullptr || refused_status(status)) {
@@ -175,7 +177,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
                    : THENCE_NEXT(Waitany)(count, requests, index, status);
     }
-    const counted_completion completes(count, requests, nullptr, index);
+    const counted_completion completes(count, requests, {.indices = index});
     const thence::interpose::blocking_call blocks;
     const wait_strategy *how = strategy("MPI_Waitany");
     if (mpi_waits(how, count, requests)) {
@@ -200,10 +202,10 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
         return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses);
     }
     if (only_counted(count, requests)) {
-        return count_test(count, requests,
+        return count_test(count, requests, {.found = found, .indices = indices},
                           [&] { return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses); });
     }
-    const counted_completion completes(count, requests, found, indices);
+    const counted_completion completes(count, requests, {.found = found, .indices = indices});
     poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
     catch_up_after(count, requests);
@@ -215,7 +217,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
         return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
     if (only_counted(count, requests)) {
-        return count_wait(count, requests,
+        return count_wait(count, requests, {.found = found, .indices = indices},
                           [&] { return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses); });
     }
     const thence::streams::serial_call on_streams("MPI_Waitsome", count, requests);
@@ -225,7 +227,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                                                       {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
-    const counted_completion completes(count, requests, found, indices);
+    const counted_completion completes(count, requests, {.found = found, .indices = indices});
     const thence::interpose::blocking_call blocks;
     const wait_strategy *how = strategy("MPI_Waitsome");
     if (mpi_waits(how, count, requests)) {

@@ -5,6 +5,7 @@
 #include "interpose/calls/completion.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
+#include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 
 #include <thence/thence.h>
@@ -27,6 +28,18 @@ api::public_call startall_of(int i) {
 
 bool names_cr(const MPI_Request *request) {
     return request != nullptr && is_cr_handle(*request);
+}
+
+// While calls only count, and the request is MPI's.
+__attribute__((noinline)) int counted_start(MPI_Request *request) {
+    const MPI_Request before = *request;
+    const int code = THENCE_NEXT(Start)(request);
+    if (code == MPI_SUCCESS && *request == before) [[likely]] {
+        count_persistent_start(before);
+    } else if (code == MPI_SUCCESS) {
+        started(before, *request);
+    }
+    return code;
 }
 
 int start_own(int count, MPI_Request requests[]) {
@@ -100,6 +113,9 @@ extern "C" {
 THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     if (names_cr(request)) {
         return api::start({"MPI_Start", one_request}, request);
+    }
+    if (request != nullptr && calls_only_count()) [[unlikely]] {
+        return counted_start(request);
     }
     const timed_call timed(call_kind::starts);
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;

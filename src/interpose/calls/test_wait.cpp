@@ -22,11 +22,11 @@ int test_one(const char *call, MPI_Request *request, int *flag, MPI_Status *stat
 
 // Not inlined, so that the fast path saves no registers for them.
 __attribute__((noinline)) int counted_test(MPI_Request *request, int *flag, MPI_Status *status) {
-    return count_test(1, request, [&] { return THENCE_NEXT(Test)(request, flag, status); });
+    return count_test(1, request, {.flag = flag}, [&] { return THENCE_NEXT(Test)(request, flag, status); });
 }
 
 __attribute__((noinline)) int counted_wait(MPI_Request *request, MPI_Status *status) {
-    return count_wait(1, request, [&] { return THENCE_NEXT(Wait)(request, status); });
+    return count_wait(1, request, {}, [&] { return THENCE_NEXT(Wait)(request, status); });
 }
 
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
@@ -37,7 +37,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (refused_status(status)) {
         return refuse_null("MPI_Test", {{"status", true}});
     }
-    const counted_completion completes(1, request, flag);
+    const counted_completion completes(1, request, {.flag = flag});
     if (!any_polled_grequests() || is_cr_handle(*request) || !poll_now(*request)) {
         poll_first();
     }
@@ -64,7 +64,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
     const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
-    const counted_completion completes(1, request);
+    const counted_completion completes(1, request, {});
     const thence::interpose::blocking_call blocks;
     if (any_polled_grequests() && !is_cr_handle(*request)) {
         poll_now(*request);

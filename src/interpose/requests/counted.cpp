@@ -45,21 +45,45 @@ void count_measured(MPI_Request started, std::int64_t bytes) noexcept {
 }
 
 void count_created(MPI_Request request, std::int64_t bytes) noexcept {
-    know_persistent(request, bytes);
+    if (measures_calls()) {
+        know_persistent(request, bytes);
+    } else if (is_own(request)) {
+        if (persistent_states::state *const entered = persistent_states::find_or_enter(request)) {
+            entered->store(persistent_state::inactive, std::memory_order_relaxed);
+        }
+    }
+}
+
+long end_persistent(int count, const MPI_Request requests[], const completed_requests &completed) noexcept {
+    long ended = 0;
+    const auto end_one = [&](int i) {
+        if (i >= 0 && i < count && requests[i] != MPI_REQUEST_NULL && persistent_states::end(requests[i])) {
+            ++ended;
+        }
+    };
+    if (completed.indices != nullptr) {
+        std::for_each_n(completed.indices, completed.found != nullptr ? std::clamp(*completed.found, 0, count) : 1,
+                        end_one);
+    } else if (completed.flag == nullptr || *completed.flag != 0) {
+        for (int i = 0; i < count; ++i) {
+            end_one(i);
+        }
+    }
+    return ended;
 }
 
 void count_start(MPI_Request before, MPI_Request after) noexcept {
     if (after == MPI_REQUEST_NULL) {
         return;
     }
+    if (!measures_calls()) {
+        return count_persistent_start(after);
+    }
     const known_request known = know_started(before, after);
     if (known.persistent && known.active) {
         return;
     }
     progress::operation_started();
-    if (!measures_calls()) {
-        return;
-    }
     if (const measured_start start = measure_start(after, known.bytes); start.thread != nullptr) {
         know_start(after, start, true);
     }
@@ -68,7 +92,7 @@ void count_start(MPI_Request before, MPI_Request after) noexcept {
 void counted_completion::begin() noexcept {
     note_call(); // also of one that finds nothing
     try {
-        asked_ = any_known_request() ? new asked_requests(size_, requests_) : nullptr;
+        asked_ = measures_calls() && any_known_request() ? new asked_requests(size_, requests_) : nullptr;
     } catch (const std::bad_alloc &) { // then all count as requests that are not persistent
     }
     before_ = asked_ == nullptr ? std::count_if(requests_, requests_ + size_, is_own) : 0;
@@ -87,9 +111,10 @@ void counted_completion::say_which_ended() noexcept {
         asked_request &one = each[static_cast<std::size_t>(i)];
         one.ended = is_own(one.request) && !one.known.persistent && requests_[i] == MPI_REQUEST_NULL;
     }
-    if (indices_ != nullptr) {
-        std::for_each_n(indices_, found_ != nullptr ? std::clamp(*found_, 0, size_) : 1, end_one);
-    } else if (flag_ == nullptr || *flag_ != 0) {
+    if (completed_.indices != nullptr) {
+        std::for_each_n(completed_.indices, completed_.found != nullptr ? std::clamp(*completed_.found, 0, size_) : 1,
+                        end_one);
+    } else if (completed_.flag == nullptr || *completed_.flag != 0) {
         for (int i = 0; i < size_; ++i) {
             end_one(i);
         }
@@ -113,7 +138,8 @@ long counted_completion::end_asked() noexcept {
 
 void counted_completion::end() noexcept {
     progress::operations_ended(asked_ != nullptr ? end_asked()
-                                                 : before_ - std::count_if(requests_, requests_ + size_, is_own));
+                                                 : before_ - std::count_if(requests_, requests_ + size_, is_own) +
+                                                       end_persistent(size_, requests_, completed_));
 }
 
 void counted_free::begin(const MPI_Request *request) noexcept {
@@ -122,13 +148,21 @@ void counted_free::begin(const MPI_Request *request) noexcept {
     }
     request_ = request;
     before_ = *request;
-    known_ = any_known_request() ? take_known(before_) : known_request();
+    if (measures_calls()) {
+        known_ = any_known_request() ? take_known(before_) : known_request();
+        is_active_ = known_.active;
+    } else if (persistent_ = persistent_states::find(before_); persistent_ != nullptr) {
+        state_ = persistent_->exchange(persistent_state::none, std::memory_order_relaxed);
+        is_active_ = state_ != persistent_state::inactive;
+    }
 }
 
 void counted_free::end() noexcept {
     if (*request_ == MPI_REQUEST_NULL) {
         note_call();
-        progress::operations_ended(known_.active ? 1 : 0);
+        progress::operations_ended(is_active_ ? 1 : 0);
+    } else if (persistent_ != nullptr) {
+        persistent_->store(state_, std::memory_order_relaxed);
     } else {
         put_back_known(before_, known_);
     }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many operations of the program are outstanding, for the helper thread (core/progress/plain_operations.hpp) and
 // the report (measured.hpp): what calls on requests count. A request that becomes null has ended. A persistent request
-// stays: it is known from its creation on (known_requests.hpp), and has ended when a call says that it is complete.
+// stays: it is known from its creation on (persistent_states.hpp, with a report known_requests.hpp), and has ended when
+// a call says that it is complete.
 //
-// While nothing of the program is persistent and no report is wanted, calls do less (only_counted.hpp).
+// While no report is wanted, and nothing else is to be done, calls do less (only_counted.hpp).
 #pragma once
 
 #include "core/base/visibility.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/known_requests.hpp"
 #include "interpose/requests/measured.hpp"
+#include "interpose/requests/only_counted.hpp"
+#include "interpose/requests/persistent_states.hpp"
 
 #include <mpi.h>
 
@@ -30,15 +33,8 @@ class blocking_call {
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
 public:
-    // All of them are complete if `flag` is null, or not 0 at the end.
-    counted_completion(int count, MPI_Request requests[], const int *flag = nullptr) noexcept
-        : flag_(flag), size_(count) {
-        begin(requests);
-    }
-    // Those are complete that the first `*found` of `indices` name; if `found` is null, the first one. If MPI refuses
-    // the call, these may be any numbers.
-    counted_completion(int count, MPI_Request requests[], const int *found, const int indices[]) noexcept
-        : found_(found), indices_(indices), size_(indices != nullptr ? count : 0) {
+    counted_completion(int count, MPI_Request requests[], const completed_requests &completed) noexcept
+        : completed_(completed), size_(count) {
         begin(requests);
     }
     ~counted_completion() {
@@ -65,9 +61,7 @@ private:
 
     const timed_call timed_{call_kind::tests};
     asked_requests *asked_ = nullptr; // if any request is known
-    const int *flag_ = nullptr;
-    const int *found_ = nullptr;
-    const int *indices_ = nullptr;
+    const completed_requests completed_;
     MPI_Request *requests_ = nullptr;
     int size_;
     long before_ = 0; // how many were not null, if none is known
@@ -111,6 +105,9 @@ private:
 
     const MPI_Request *request_ = nullptr;
     MPI_Request before_ = MPI_REQUEST_NULL;
+    bool is_active_ = true;
+    persistent_states::state *persistent_ = nullptr; // if it is persistent, and nothing is measured
+    persistent_state state_ = persistent_state::none;
     known_request known_;
 };
 

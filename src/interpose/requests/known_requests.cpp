@@ -3,8 +3,6 @@
 
 #include "core/continuation/handle.hpp"
 #include "core/mpi/handles.hpp"
-#include "core/progress/interposed.hpp"
-#include "core/progress/plain_operations.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -30,10 +28,9 @@ bool is_own(MPI_Request request) noexcept {
     return request != MPI_REQUEST_NULL && !continuation::is_cr_handle(request);
 }
 
-// With the mutex. Calls must ask for each of their requests from now on.
+// With the mutex.
 void enter(MPI_Request request, known_request entry) {
     any.store(true, std::memory_order_relaxed);
-    progress::allow_only_to_count(false);
     entry.serial = ++last_serial;
     all()[mpi::bits(request)] = entry;
 }

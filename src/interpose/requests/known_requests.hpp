@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of requests of the program, in one table: which are persistent, and, for the report, when the operation
-// of a request was started.
+// What is known of requests of the program for the report, in one table: which are persistent, and when the operation
+// of a request was started. (Without a report: persistent_states.hpp.)
 //
 // Invariant: MPI gives the handle of a request that it has completed or freed to the next one, perhaps on another
 // thread and before the call has returned to us. So a call takes what it has to know before it calls MPI, and

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls while nothing is to be done in them but to count for the helper thread (progress::calls_only_count()): no
-// request is one of ours or persistent, no communicator is ours, and each call that blocks does so inside MPI. So each
-// is a few instructions and MPI's own function.
+// request and no communicator is ours, and each call that blocks does so inside MPI. So each is a few instructions and
+// MPI's own function.
 #pragma once
 
 #include "core/progress/plain_operations.hpp"
+#include "interpose/requests/persistent_states.hpp"
 
 #include <mpi.h>
 
@@ -40,21 +41,51 @@ inline long active_ones(int count, const MPI_Request requests[]) {
     return std::count_if(requests, requests + count, [](MPI_Request each) { return each != MPI_REQUEST_NULL; });
 }
 
+// Which requests a call has completed: all if `flag` is null, or not 0; or, if there are indices, those that the first
+// `*found` of them name, or the first one if `found` is null. If MPI refuses the call, these may be any numbers.
+struct completed_requests {
+    const int *flag = nullptr;
+    const int *found = nullptr;
+    const int *indices = nullptr;
+};
+
+// After a call: how many persistent requests it has completed. Others have become null.
+THENCE_INTERNAL long end_persistent(int count, const MPI_Request requests[],
+                                    const completed_requests &completed) noexcept;
+
 // A call that tests, or waits, for these requests. Those that it sets to null have ended.
-template <class Call> int count_completed(int count, const MPI_Request requests[], Call call) {
+template <class Call>
+int count_completed(int count, const MPI_Request requests[], const completed_requests &completed, Call call) {
     const long before = active_ones(count, requests);
     const int code = call();
-    if (const long ended = before - active_ones(count, requests); ended > 0) {
+    long ended = before - active_ones(count, requests);
+    if (persistent_states::any() && before != 0) [[unlikely]] {
+        ended += end_persistent(count, requests, completed);
+    }
+    if (ended > 0) {
         progress::operations_ended(ended);
     }
     return code;
 }
-template <class Call> int count_test(int count, const MPI_Request requests[], Call call) {
+template <class Call>
+int count_test(int count, const MPI_Request requests[], const completed_requests &completed, Call call) {
     progress::note_call();
-    return count_completed(count, requests, call);
+    return count_completed(count, requests, completed, call);
 }
-template <class Call> int count_wait(int count, const MPI_Request requests[], Call call) {
-    return count_completed(count, requests, [&] { return count_blocking(call); });
+template <class Call>
+int count_wait(int count, const MPI_Request requests[], const completed_requests &completed, Call call) {
+    return count_completed(count, requests, completed, [&] { return count_blocking(call); });
+}
+
+// A persistent request was started.
+inline void count_persistent_start(MPI_Request started) noexcept {
+    persistent_states::state *const found = persistent_states::find_or_enter(started);
+    if (found == nullptr || found->load(std::memory_order_relaxed) != persistent_state::active) {
+        if (found != nullptr) {
+            found->store(persistent_state::active, std::memory_order_relaxed);
+        }
+        progress::operation_started();
+    }
 }
 
 } // namespace thence::interpose
