@@ -14,7 +14,7 @@ extern THENCE_INTERNAL const wait_strategy blocking_tasks;
 // True if blocking collectives are done by their nonblocking forms.
 inline bool collectives_by_nonblocking() noexcept {
     return task::calls_block_tasks.load(std::memory_order_relaxed) ||
-           waits_leave_the_processor.load(std::memory_order_relaxed);
+           all_ranks_leave_the_processor.load(std::memory_order_relaxed);
 }
 
 } // namespace thence::interpose

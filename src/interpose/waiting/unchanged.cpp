@@ -5,6 +5,7 @@
 #include "core/base/settings.hpp"
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/diagnose/process_identity.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/plain_operations.hpp"
@@ -12,13 +13,16 @@
 #include "interpose/waiting/report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <sched.h>
+#include <utility>
 
 namespace thence::interpose {
 
 std::atomic<bool> waits_leave_the_processor{false};
+std::atomic<bool> all_ranks_leave_the_processor{false};
 
 namespace {
 
@@ -85,6 +89,49 @@ int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     return complete_by_tests(request, status, &pause);
 }
 
+// Before a rank says that it waits for others in MPI_Init: most MPIs let none leave it before all have come.
+constexpr nanoseconds waits_silently = 10'000'000'000;
+
+void say_who_is_missing() noexcept {
+    diagnose::print_to_stderr(
+        "THENCE_WAIT: this rank waits in MPI_Init for others to tell how they wait. Set THENCE_WAIT "
+        "for all ranks of MPI_COMM_WORLD, with libthence in all: spin for those that shall wait as "
+        "MPI does\n");
+}
+
+// Called by each rank with THENCE_WAIT in its environment. @return whether all ranks of MPI_COMM_WORLD leave the
+// processor. Of those that would, but not all, one says so.
+bool ask_all_ranks(bool leaves) noexcept {
+    int ranks = 0;
+    int rank = 0;
+    if (mpi::table.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks <= 1 ||
+        mpi::table.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS) {
+        return leaves;
+    }
+    const std::array<int, 2> own{leaves ? 1 : 0, leaves ? rank : INT_MAX};
+    std::array<int, 2> all{};
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = mpi::table.Iallreduce(own.data(), all.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+    const nanoseconds asked = base::read_clock();
+    bool said = false;
+    int done = 0;
+    for (thence_backoff pauses = THENCE_BACKOFF_INIT; code == MPI_SUCCESS; progress::pause(pauses)) {
+        code = mpi::table.Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done != 0) {
+            break;
+        }
+        if (base::read_clock() - asked > waits_silently && !std::exchange(said, true)) {
+            say_who_is_missing();
+        }
+    }
+    if (code == MPI_SUCCESS && all[0] == 0 && all[1] == rank) {
+        diagnose::print_to_stderr(
+            "THENCE_WAIT: not all ranks leave the processor while they wait, so blocking collectives "
+            "wait inside MPI on all of them: set THENCE_WAIT alike for all ranks\n");
+    }
+    return code == MPI_SUCCESS && all[0] != 0;
+}
+
 void begin_progress() noexcept {
     const char *why = progress::count_operations();
     if (why != nullptr) {
@@ -100,10 +147,10 @@ void wait_for_ranks_asleep(MPI_Comm comm) noexcept {
     int ranks = 0;
     int inter = 0;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (comm != MPI_COMM_NULL && applies() && mpi::table.Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 &&
+    if (comm != MPI_COMM_NULL && mpi::table.Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 &&
         mpi::table.Comm_size(comm, &ranks) == MPI_SUCCESS && ranks > 1 &&
         mpi::table.Ibarrier(comm, &request) == MPI_SUCCESS && request != MPI_REQUEST_NULL) {
-        complete(&request, MPI_STATUS_IGNORE, nullptr);
+        (applies() ? leaving_the_processor : testing).complete(&request, MPI_STATUS_IGNORE, nullptr);
     }
 }
 
@@ -123,9 +170,15 @@ int told_level() noexcept {
 
 void mpi_initialized() noexcept {
     const base::settings &chosen = base::current_settings();
-    const bool leaves = chosen.wait != base::waiting::in_mpi;
-    if ((!leaves && !chosen.progress_always && !chosen.report) ||
-        continuation::set_up() != continuation::setting_up::done) {
+    const bool tells_how_it_waits = !chosen.of(base::setting::wait).text.value_or("").empty();
+    bool leaves = chosen.wait != base::waiting::in_mpi;
+    const bool wanted = leaves || chosen.progress_always || chosen.report;
+    const bool possible = wanted && continuation::set_up() == continuation::setting_up::done;
+    leaves = leaves && possible;
+    if (tells_how_it_waits) {
+        all_ranks_leave_the_processor.store(ask_all_ranks(leaves));
+    }
+    if (!possible) {
         return;
     }
     if (leaves) {
@@ -147,6 +200,7 @@ void mpi_finalizes() noexcept {
     write_report();
     progress::stop_observing_calls();
     progress::plain.in_mpi.store(true);
+    all_ranks_leave_the_processor.store(false);
     if (waits_leave_the_processor.exchange(false)) {
         progress::remove_way_to_wait();
     }

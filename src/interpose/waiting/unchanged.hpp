@@ -11,12 +11,14 @@ namespace thence::interpose {
 // A blocking call tests, and pauses as THENCE_WAIT says.
 extern const wait_strategy leaving_the_processor;
 extern THENCE_INTERNAL std::atomic<bool> waits_leave_the_processor;
+// The same for all ranks of MPI_COMM_WORLD, so a nonblocking collective may stand for a blocking one, or before it.
+extern THENCE_INTERNAL std::atomic<bool> all_ranks_leave_the_processor;
 
 THENCE_INTERNAL void wait_for_ranks_asleep(MPI_Comm comm) noexcept;
-// Before a call that all ranks of the communicator make, and that waits for them inside MPI. If waits leave the
-// processor, it waits here until all have come, so that little is left to wait for inside MPI.
+// Before a call that all ranks of the communicator make, and that waits for them inside MPI. If the waits of all ranks
+// leave the processor, it waits here until all have come, so that little is left to wait for inside MPI.
 inline void wait_for_ranks(MPI_Comm comm) noexcept {
-    if (waits_leave_the_processor.load(std::memory_order_relaxed)) {
+    if (all_ranks_leave_the_processor.load(std::memory_order_relaxed)) {
         wait_for_ranks_asleep(comm);
     }
 }
