@@ -2,6 +2,7 @@
 // A million tasks: neither stack nor memory grows without bound, and memory goes back.
 #include "support.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace {
@@ -316,6 +317,34 @@ TEST(many, everything_at_once) {
     }
     flow.taskwait();
     EXPECT_EQ(done, 3 * rounds);
+}
+
+// The threads of oneTBB stay in the arena in which a stack of theirs is suspended. Another flow needs some of its own:
+// nobody waits in it who would run its task.
+TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
+    const int workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    thence::flow blocked({.workers = workers});
+    std::vector<thence::task_ref> tasks(static_cast<std::size_t>(workers));
+    std::atomic<int> begun{0};
+    for (thence::task_ref &each : tasks) {
+        blocked.submit({}, [&] {
+            each = thence::current_task();
+            ++begun;
+            test::wait_until([&] { return begun == workers; });
+            thence::block_current();
+        });
+    }
+    test::wait_until([&] { return begun == workers; });
+    std::atomic<bool> ran{false};
+    {
+        thence::flow other({.workers = 1});
+        other.submit({}, [&] { ran = true; });
+        test::wait_until([&] { return ran.load(); });
+    }
+    for (const thence::task_ref each : tasks) {
+        thence::unblock(each);
+    }
+    blocked.taskwait();
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include <oneapi/tbb/task.h>
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,15 @@ namespace {
 constexpr unsigned visitors = 8;
 
 using sanitizer::context;
+
+// Of all arenas. A worker whose first stack is suspended stays in its arena, also while nothing is to be done there. So
+// oneTBB must have as many threads as all arenas together have workers, or one arena could keep them from another.
+std::atomic<int> all_workers{0};
+
+// @return how many threads oneTBB must have now, that of the program included.
+std::size_t add_workers(int workers) noexcept {
+    return static_cast<std::size_t>(all_workers.fetch_add(workers, std::memory_order_relaxed) + workers) + 1;
+}
 
 } // namespace
 
@@ -43,10 +53,13 @@ void yield() {
 }
 
 arena::arena(int workers)
-    : implementation_(std::make_unique<implementation>(static_cast<std::size_t>(workers) + 1,
-                                                       workers + static_cast<int>(visitors), visitors)) {}
+    : implementation_(
+          std::make_unique<implementation>(add_workers(workers), workers + static_cast<int>(visitors), visitors)),
+      workers_(workers) {}
 arena::arena(std::unique_ptr<implementation> made) noexcept : implementation_(std::move(made)) {}
-arena::~arena() = default;
+arena::~arena() {
+    all_workers.fetch_sub(workers_, std::memory_order_relaxed);
+}
 
 void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     context::hand_over(data);

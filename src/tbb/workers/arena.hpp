@@ -44,7 +44,8 @@ public:
     // With arena_implementation.hpp: what oneTBB has of it.
     struct implementation;
 
-    // `workers` of them run at a time, also if the machine has fewer processors, beside up to 8 threads of visit().
+    // `workers` of them run at a time, also if the machine has fewer processors, or other arenas have workers, beside
+    // up to 8 threads of visit().
     explicit arena(int workers);
     explicit arena(std::unique_ptr<implementation> made) noexcept;
     ~arena();
@@ -60,6 +61,7 @@ public:
 
 private:
     std::unique_ptr<implementation> implementation_;
+    int workers_ = 0;
 };
 
 } // namespace thence::workers
