@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/task_scheduler.hpp"
 
+#include "core/base/clock.hpp"
+
 #include <utility>
 
 namespace thence::dataflow {
@@ -127,14 +129,14 @@ bool task_scheduler::poll_for_a_task() noexcept {
 }
 
 bool task_scheduler::poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept {
-    const auto begun = std::chrono::steady_clock::now();
+    const base::nanoseconds begun = base::read_clock();
     for (auto before = begun;;) {
         self.begins_call();
         const bool more = poll() != 0;
         if (!queue_.empty()) {
             return true;
         }
-        const auto after = std::chrono::steady_clock::now();
+        const base::nanoseconds after = base::read_clock();
         if (!more || must_leave() || after - begun > most_polling || after - before > lost_processor) {
             return false;
         }

@@ -19,7 +19,7 @@
 #include "tbb/workers/arena.hpp"
 #include "tbb/workers/loop.hpp"
 
-#include <chrono>
+#include <cstdint>
 #include <mutex>
 
 namespace thence::dataflow {
@@ -76,8 +76,8 @@ public:
     }
 
 private:
-    static constexpr int most_searches = 200; // in vain, before a worker leaves
-    static constexpr std::chrono::microseconds most_polling{50}, lost_processor{500};
+    static constexpr int most_searches = 200;                                      // in vain, before a worker leaves
+    static constexpr std::int64_t most_polling = 50'000, lost_processor = 500'000; // nanoseconds
     static std::atomic<int (*)()> idle_poll_;
 
     void suspend_here(suspended &stack, const after_suspend &after);

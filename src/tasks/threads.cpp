@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plain threads as a task runtime: a thread is a task that can be blocked.
+#include "core/base/clock.hpp"
 #include "core/base/per_thread.hpp"
 #include "tasks/runtime.hpp"
 
@@ -42,12 +43,10 @@ int unblock(void *task) {
 }
 
 int sleep_for(std::uint64_t nanoseconds, std::uint64_t *slept) {
-    using clock = std::chrono::steady_clock;
-    const auto begun = clock::now();
+    const base::nanoseconds begun = base::read_clock();
     std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
     if (slept != nullptr) {
-        *slept = static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - begun).count());
+        *slept = static_cast<std::uint64_t>(base::read_clock() - begun);
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/diagnose/stall_detector.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/continuation/request.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/report.hpp"
@@ -24,12 +25,12 @@ namespace thence::diagnose {
 
 namespace {
 
-using clock = std::chrono::steady_clock;
+using base::nanoseconds;
 using std::chrono::milliseconds;
 
-std::string seconds(clock::duration time) {
+std::string seconds(nanoseconds time) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(time) / 1e9);
     return text;
 }
 
@@ -40,11 +41,11 @@ std::string and_of(long polling) {
 // Decides when a report is due. The detector passes it the counts at regular intervals.
 class stall_timer {
 public:
-    explicit stall_timer(milliseconds limit) noexcept : limit_(limit) {}
+    explicit stall_timer(milliseconds limit) noexcept : limit_(std::chrono::nanoseconds(limit).count()) {}
 
     enum class verdict { none, stalled, resumed };
 
-    verdict update(std::uint64_t completed, long outstanding, clock::time_point now) noexcept {
+    verdict update(std::uint64_t completed, long outstanding, nanoseconds now) noexcept {
         if (completed != completed_ || outstanding == 0) {
             const bool was_stalled = reports_ != 0;
             stalled_for_ = now - since_;
@@ -62,13 +63,13 @@ public:
         ++reports_;
         return verdict::stalled;
     }
-    clock::duration stalled_for() const noexcept { return stalled_for_; }
+    nanoseconds stalled_for() const noexcept { return stalled_for_; }
 
 private:
-    const milliseconds limit_;
-    clock::duration due_ = limit_;
-    clock::time_point since_ = clock::now();
-    clock::duration stalled_for_{};
+    const nanoseconds limit_;
+    nanoseconds due_ = limit_;
+    nanoseconds since_ = base::read_clock();
+    nanoseconds stalled_for_ = 0;
     std::uint64_t completed_ = 0;
     unsigned reports_ = 0;
 };
@@ -109,7 +110,7 @@ private:
         for_each_thread_log([&](const thread_log &log) { completed += log.ended.load(std::memory_order_relaxed); });
         // A task that polls waits for an operation, too.
         const polling_tasks polling = count_polling_tasks();
-        switch (stall.update(completed + polling.ended, outstanding + polling.calls, clock::now())) {
+        switch (stall.update(completed + polling.ended, outstanding + polling.calls, base::read_clock())) {
         case stall_timer::verdict::none:
             break;
         case stall_timer::verdict::stalled:
@@ -132,7 +133,7 @@ private:
             ++changes_;
             waiting_ = std::move(now);
         }
-        switch (stall.update(changes_, stuck ? static_cast<long>(waiting_.lines.size()) : 0, clock::now())) {
+        switch (stall.update(changes_, stuck ? static_cast<long>(waiting_.lines.size()) : 0, base::read_clock())) {
         case stall_timer::verdict::none:
             break;
         case stall_timer::verdict::stalled:
