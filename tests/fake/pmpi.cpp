@@ -5,7 +5,7 @@
 #include "fake_mpi.hpp"
 
 #include "interpose/calls/next.hpp"
-#include "interpose/waiting/library.hpp"
+#include "interpose/waiting/init_finalize.hpp"
 
 #include <chrono>
 #include <thread>
@@ -19,9 +19,8 @@ bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
 
 namespace {
 
-[[maybe_unused]] const bool told = thence::interpose::say_loaded([]() noexcept {
-    return thence::interpose::interposition{true, true, true, nullptr, nullptr, nullptr};
-});
+[[maybe_unused]] const bool told = thence::interpose::say_loaded(
+    []() noexcept { return thence::interpose::interposition{true, true, true, nullptr, nullptr, nullptr}; });
 
 // A blocking call as a loop of its nonblocking form, which makes progress.
 template <class Testing> int wait_by(const char *call, Testing &&test) {

@@ -5,7 +5,7 @@
 #include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/requests.hpp"
-#include "interpose/waiting/library.hpp"
+#include "interpose/waiting/init_finalize.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,10 +4,10 @@
 // MPI_Finalize (core/continuation/library.hpp). Only here can a call of MPI_Finalize inside a callback be refused, and
 // only here can the library leave MPI early enough for MPICH: its hook and, on MPICH and its kin, its threads are used
 // only if this file is linked.
+#include "interpose/waiting/init_finalize.hpp"
 #include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
-#include "interpose/waiting/library.hpp"
 #include "interpose/waiting/unchanged.hpp"
 
 #include <thence/thence.h>

@@ -7,7 +7,7 @@
 #include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/harmless_calls.hpp"
 #include "interpose/calls/next.hpp"
-#include "interpose/waiting/library.hpp"
+#include "interpose/waiting/init_finalize.hpp"
 
 #include <algorithm>
 #include <array>

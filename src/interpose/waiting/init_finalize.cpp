@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/waiting/library.hpp"
+#include "interpose/waiting/init_finalize.hpp"
 
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
