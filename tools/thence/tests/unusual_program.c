@@ -3,10 +3,12 @@
    usage: unusual_program CASE
    Exit status 7 if all went as it should. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +62,60 @@ static int execs(void) {
     return child_ends_with(6, child);
 }
 
+static MPI_Request asked = MPI_REQUEST_NULL;
+static volatile sig_atomic_t calls = 0, complete = 0;
+static pthread_t main_thread;
+
+static void ask(int signal) {
+    int flag = 0;
+    if (!pthread_equal(pthread_self(), main_thread)) { /* one of MPI's own */
+        pthread_kill(main_thread, signal);
+        return;
+    }
+    if (!complete) {
+        MPI_Test(&asked, &flag, MPI_STATUS_IGNORE);
+        complete = flag;
+    }
+    ++calls;
+}
+
+/* Calls of MPI in a signal handler, at MPI_THREAD_SINGLE: allowed while the thread itself is in none. */
+static int signals(void) {
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action;
+    main_thread = pthread_self();
+    memset(&action, 0, sizeof action);
+    memset(in, 0, size);
+    action.sa_handler = ask;
+    MPI_Irecv(in, size, MPI_BYTE, (rank + ranks - 1) % ranks, 2, MPI_COMM_WORLD, &asked);
+    MPI_Request request;
+    MPI_Isend(out, size, MPI_BYTE, (rank + 1) % ranks, 2, MPI_COMM_WORLD, &request);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (calls < 20) { /* computes */
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_IGN);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&asked, MPI_STATUS_IGNORE);
+    return in[size - 1] == (rank + ranks - 1) % ranks + 1;
+}
+
+/* The tools interface, before MPI_Init and after it. @return how many variables there are; 0 if a call fails. */
+static int variables(void) {
+    int controls = 0, performance = 0, name = 0;
+    const int right = MPI_T_cvar_get_num(&controls) == MPI_SUCCESS && MPI_T_pvar_get_num(&performance) == MPI_SUCCESS;
+    for (int i = 0; right && i < controls && i < 50; ++i) {
+        char text[200], about[200];
+        int about_size = sizeof about, level, binding, scope;
+        MPI_Datatype type;
+        MPI_T_enum of;
+        name = sizeof text;
+        MPI_T_cvar_get_info(i, text, &name, &level, &type, &of, about, &about_size, &binding, &scope);
+    }
+    return right ? controls + performance : 0;
+}
+
 #if MPI_VERSION >= 4
 static int sessions(void) {
     MPI_Session session;
@@ -95,6 +151,9 @@ int main(int argc, char **argv) {
     if (strcmp(what, "sessions") == 0) {
         return sessions() ? 7 : 1;
     }
+    const int asks_tools = strcmp(what, "tools") == 0;
+    int provided = 0;
+    const int before = asks_tools && MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS ? variables() : 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -103,6 +162,11 @@ int main(int argc, char **argv) {
         right = right && forks();
     } else if (strcmp(what, "exec") == 0) {
         right = right && execs();
+    } else if (strcmp(what, "signals") == 0) {
+        right = right && signals();
+    } else if (asks_tools) {
+        right = right && before > 0 && variables() >= before && exchange(MPI_COMM_WORLD);
+        right = MPI_T_finalize() == MPI_SUCCESS && right;
     } else if (strcmp(what, "abort") == 0) {
         MPI_Request request;
         MPI_Irecv(in, size, MPI_BYTE, (rank + 1) % ranks, 9, MPI_COMM_WORLD, &request); /* it stays outstanding */
