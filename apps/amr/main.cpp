@@ -2,14 +2,9 @@
 // amr: reads the command line, runs one variant, compares the cells with a serial run and reports.
 #include "outcome.hpp"
 
-#include "common/program.hpp"
-#include "common/timeline.hpp"
 #include "common/wrong_value.hpp"
-
 #ifdef AMR_HAVE_TBB
-#include <TAMPI.h>
-#include <thence/dataflow.h>
-#include <thence/task_runtime.h>
+#include "common/tampi.hpp"
 #endif
 
 namespace amr {
@@ -69,48 +64,27 @@ private:
 };
 
 int run_variant(const Options &o, MPI_Comm comm) {
-    int rank, ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
-    if (o.chosen->serial && ranks > 1) {
-        throw apps::InputError("the variant serial runs on one rank; for " + std::to_string(ranks) +
-                               " ranks use --variant mpi");
-    }
-    const int threads = apps::choose_threads("amr", *o.chosen, o.threads, rank, comm);
-    apps::check_imbalance(o.imbalance, ranks);
-    apps::check_outputs(comm, {o.json, o.timeline, o.mesh});
+    apps::TimedRun timed("amr", *o.chosen, o, comm, {o.mesh});
+    const int rank = timed.rank;
     Domain domain(o.settings, comm);
-    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
-    recorder.lane(); // this thread gets the first lane
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, o.settings.steps, "steps");
     std::optional<MeshFile> meshes;
     if (rank == 0 && !o.mesh.empty()) {
         meshes.emplace(o.mesh, o.settings);
     }
-    Run run{domain, threads, recorder, bar, o.imbalance ? &*o.imbalance : nullptr, [&](int step) {
+    Run run{domain, timed.threads, timed.recorder, bar, o.imbalance ? &*o.imbalance : nullptr, [&](int step) {
                 if (meshes) {
                     meshes->add(step, domain.mesh());
                 }
             }};
-    const Nanoseconds offset = apps::clock_offset(comm);
 
-    if (o.chosen->prepare != nullptr) {
-        o.chosen->prepare(run);
-    }
-    MPI_Barrier(comm);
-    const Nanoseconds begin = apps::now();
-    o.chosen->solve(run);
-    const double mine = static_cast<double>(apps::now() - begin) * 1e-9;
-    bar.clear();
+    timed.solve(*o.chosen, run);
     if (o.chosen->release != nullptr) {
         o.chosen->release(run);
     }
+    timed.write_timeline(o.settings.steps * o.settings.stages, "higher");
     Outcome outcome;
-    outcome.measured = apps::gather(recorder, comm, threads, mine, o.chosen->continuations);
-    if (!o.timeline.empty()) {
-        apps::write_timeline(o.timeline, recorder, comm, offset,
-                             {o.chosen->name, threads, o.settings.steps * o.settings.stages, "higher"});
-    }
+    outcome.measured = timed.measured;
     if (meshes) {
         meshes->finish();
     }
@@ -136,23 +110,16 @@ int run_variant(const Options &o, MPI_Comm comm) {
     return outcome.wrong.empty() ? apps::success : apps::wrong_result;
 }
 
-int run_program(const Options &options) {
+void prepare([[maybe_unused]] const Options &options, char **) {
 #ifdef AMR_HAVE_TBB
-    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
-    thence_task_runtime_add(thence_flow_task_runtime());
-    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
+    apps::prepare_tampi(*options.chosen);
 #endif
-    return apps::run_with_mpi("amr", *options.chosen, "mpi", [&](MPI_Comm comm) { return run_variant(options, comm); });
 }
 
 } // namespace
 } // namespace amr
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    const auto options = amr::parse_options(argc, argv, status);
-    if (!options) {
-        return status;
-    }
-    return amr::run_program(*options);
+    return apps::run_program<amr::Options>(argc, argv, amr::description.name, "mpi", amr::parse_options,
+                                           amr::run_variant, amr::prepare);
 }

@@ -33,47 +33,42 @@ bool parse_roots(const std::string &text, std::array<int, 3> &roots) {
 
 } // namespace
 
-std::optional<Options> parse_options(int argc, char **argv, int &status) {
-    Options o;
-    Settings &s = o.settings;
-    CLI::App app(
+const apps::Description description{
+    .name = "amr",
+    .about =
         "amr: a stencil on an adaptive mesh of blocks, which is refined where the surfaces of moving objects are.\n"
         "Blocks exchange faces, and move between ranks. All variants compute the same cells, bit for bit.",
-        "amr");
-    app.get_formatter()->column_width(34);
-    const auto number = [&](const char *name, int &value, const char *what, int least, int most) {
-        app.add_option(name, value, std::string(what) + " [" + std::to_string(value) + "]")
-            ->check(CLI::Range(least, most));
-    };
+    .examples = "  amr --levels 3 --mesh mesh.json\n"
+                "  mpirun -n 4 amr --variant mpi --verify\n"
+                "  mpirun -n 2 amr --variant tampi --threads 2 --faces 1 --json run.json\n"
+                "  mpirun -n 2 amr --variant mpi --object 0.5,0.5,0.5,0.3,0.02,0,0 --imbalance 5@rank:1\n",
+    .wrong = "a cell differs"};
+
+bool parse_options(Options &o, int argc, char **argv, int &status) {
+    Settings &s = o.settings;
     std::string roots;
     std::vector<std::string> objects;
-    apps::add_variant_option(app, o, "How to compute and to exchange faces", variants());
-    apps::add_threads_option(app, o);
-    app.add_option("-r,--roots", roots, "AxBxC blocks before refinement [2x2x2]");
-    number("-l,--levels", s.levels, "Finest level of refinement", 0, 8);
-    number("-b,--block", s.block, "Cells along an edge of a block, even", 2, 256);
-    number("-n,--variables", s.variables, "Variables of a cell", 1, 1000);
-    number("-s,--steps", s.steps, "Time steps", 1, 1 << 20);
-    number("--stages", s.stages, "Stages of a time step: exchange of faces, then the stencil", 1, 1000);
-    number("-e,--refine-every", s.refine_every, "Time steps between two refinements", 1, 1 << 20);
-    number("-f,--faces", s.faces, "Faces in one message at most", 1, 1 << 20);
-    app.add_option("--object", objects,
-                   "X,Y,Z,RADIUS,DX,DY,DZ: a sphere in the unit cube and how far it moves in a step; may be repeated "
-                   "[four that meet]");
-    app.add_flag("--verify", o.verify,
-                 "Compare all cells with those of a serial run, which rank 0 does after the timed run");
-    app.add_option("--mesh", o.mesh, "Write the blocks of all meshes as JSON");
-    apps::add_imbalance_option(app, o, {"rank", "area"});
-    apps::add_json_option(app, o);
-    apps::add_timeline_options(app, o);
-    apps::add_progress_option(app, o);
-    app.footer("\n" + apps::variant_list(variants()) +
-               "\nExamples:\n"
-               "  amr --levels 3 --mesh mesh.json\n"
-               "  mpirun -n 4 amr --variant mpi --verify\n"
-               "  mpirun -n 2 amr --variant tampi --threads 2 --faces 1 --json run.json\n"
-               "  mpirun -n 2 amr --variant mpi --object 0.5,0.5,0.5,0.3,0.02,0,0 --imbalance 5@rank:1\n"
-               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a cell differs.");
+    const auto add = [&](CLI::App &app) {
+        apps::add_variant_option(app, o, "How to compute and to exchange faces", variants());
+        apps::add_threads_option(app, o);
+        app.add_option("-r,--roots", roots, "AxBxC blocks before refinement [2x2x2]");
+        apps::add_number(app, "-l,--levels", s.levels, "Finest level of refinement", 0, 8);
+        apps::add_number(app, "-b,--block", s.block, "Cells along an edge of a block, even", 2, 256);
+        apps::add_number(app, "-n,--variables", s.variables, "Variables of a cell", 1, 1000);
+        apps::add_number(app, "-s,--steps", s.steps, "Time steps", 1, 1 << 20);
+        apps::add_number(app, "--stages", s.stages, "Stages of a time step: exchange of faces, then the stencil", 1,
+                         1000);
+        apps::add_number(app, "-e,--refine-every", s.refine_every, "Time steps between two refinements", 1, 1 << 20);
+        apps::add_number(app, "-f,--faces", s.faces, "Faces in one message at most", 1, 1 << 20);
+        app.add_option(
+            "--object", objects,
+            "X,Y,Z,RADIUS,DX,DY,DZ: a sphere in the unit cube and how far it moves in a step; may be repeated "
+            "[four that meet]");
+        app.add_flag("--verify", o.verify,
+                     "Compare all cells with those of a serial run, which rank 0 does after the timed run");
+        app.add_option("--mesh", o.mesh, "Write the blocks of all meshes as JSON");
+        apps::add_imbalance_option(app, o, {"rank", "area"});
+    };
     const auto check = [&] {
         if (!roots.empty() && !parse_roots(roots, s.roots)) {
             throw CLI::ValidationError("--roots",
@@ -95,11 +90,7 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
             }
         }
     };
-    if (!apps::parse(app, argc, argv, check, status)) {
-        return std::nullopt;
-    }
-    o.chosen = apps::find_variant(variants(), o.variant);
-    return o;
+    return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 } // namespace amr

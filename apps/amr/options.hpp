@@ -4,22 +4,21 @@
 
 #include "run.hpp"
 
-#include "common/options.hpp"
+#include "common/application.hpp"
 
-#include <optional>
 #include <string>
 
 namespace amr {
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     Settings settings;
-    const Variant *chosen = nullptr;
     bool verify = false;
     std::string mesh; // file
 };
 
-// Parses the command line. Prints help or errors on rank 0 only. If it returns nothing, the program must exit with
-// `status`.
-std::optional<Options> parse_options(int argc, char **argv, int &status);
+extern const apps::Description description;
+
+// Prints help or errors on rank 0 only. If it returns false, the program must exit with `status`.
+bool parse_options(Options &options, int argc, char **argv, int &status);
 
 } // namespace amr

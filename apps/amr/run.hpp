@@ -70,7 +70,6 @@ struct Run {
 
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
-    bool serial = false;
     // Before and after the timed run: null, or what the variant needs there.
     void (*prepare)(Run &) = nullptr;
     void (*release)(Run &) = nullptr;

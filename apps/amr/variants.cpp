@@ -9,7 +9,8 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
-    Variant{{"serial", "one rank, no messages; the reference", MPI_THREAD_SINGLE, false, false}, solve_serial, true},
+    Variant{{"serial", "one rank, no messages; the reference", MPI_THREAD_SINGLE, false, false, false, true},
+            solve_serial},
     Variant{{"mpi", "MPI only, nonblocking, unpacked in the order of arrival", MPI_THREAD_SINGLE, false, false},
             solve_mpi},
 #ifdef AMR_HAVE_OPENMP
@@ -26,7 +27,6 @@ const std::array table{
     Variant{{"tagaspi", "data-flow tasks; parcels are written with notifications, acknowledgements in onready",
              MPI_THREAD_MULTIPLE, true, false},
             solve_tagaspi,
-            false,
             prepare_tagaspi,
             release_tagaspi},
 #endif

@@ -14,7 +14,8 @@ struct VariantInfo {
     int thread_level;   // minimum level that MPI must provide
     bool threaded;      // uses more than one thread
     bool continuations; // couples messages to tasks with Thence
-    bool tampi = false; // uses TAMPI.h
+    bool tampi = false;    // uses TAMPI.h
+    bool one_rank = false; // sends no messages
 };
 
 template <class Variant> const Variant *find_variant(std::span<const Variant> all, std::string_view name) {

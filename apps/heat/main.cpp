@@ -4,13 +4,8 @@
 #include "halo.hpp"
 #include "outcome.hpp"
 
-#include "common/program.hpp"
-#include "common/timeline.hpp"
-
 #ifdef HEAT_HAVE_TBB
-#include <TAMPI.h>
-#include <thence/dataflow.h>
-#include <thence/task_runtime.h>
+#include "common/tampi.hpp"
 #endif
 #include <fstream>
 #include <sstream>
@@ -74,37 +69,28 @@ Field serial_field(const Config &config, const std::optional<Picture> &picture, 
 }
 
 int run_variant(const Options &options, MPI_Comm comm) {
-    int rank, ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
+    apps::TimedRun timed("heat", *options.chosen, options, comm, {options.field, options.start});
+    const int rank = timed.rank, ranks = timed.ranks;
     const Config config = load_config(options, rank, comm);
     const auto picture = load_picture(config, options.config, rank, comm);
     const Variant &variant = *options.chosen;
-    if (variant.solve == solve_serial && ranks > 1)
-        throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) +
-                          " ranks use --variant mpi");
     const Partition partition(config, ranks);
     apps::check_tags(comm, 2L * partition.block_cols() - 1,
                      std::to_string(partition.block_cols()) + " blocks in a row; use a larger --block");
-    const int threads = apps::choose_threads("heat", variant, options.threads, rank, comm);
-    apps::check_imbalance(options.imbalance, ranks);
-    apps::check_outputs(comm, {options.json, options.timeline, options.field, options.start});
     Field reference; // on rank 0
     if (!options.reference.empty())
         apps::on_first_rank(comm, [&] { reference = apps::read_npy(options.reference); });
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
-    Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
-    recorder.lane(); // this thread gets the first lane
     ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, config.iterations);
     Run run{partition,
             band,
             comm,
             rank,
             ranks,
-            threads,
+            timed.threads,
             config.iterations,
-            recorder,
+            timed.recorder,
             bar,
             options.imbalance ? &*options.imbalance : nullptr};
     if (!options.start.empty()) {
@@ -112,19 +98,10 @@ int run_variant(const Options &options, MPI_Comm comm) {
         if (rank == 0)
             apps::write_npy(field, options.start);
     }
-    const Nanoseconds offset = apps::clock_offset(comm);
 
-    if (variant.prepare != nullptr)
-        variant.prepare(run);
-    MPI_Barrier(comm);
-    const Nanoseconds begin = now();
-    variant.solve(run);
-    const double mine = static_cast<double>(now() - begin) * 1e-9;
-    bar.clear();
-    Outcome outcome{apps::gather(recorder, comm, threads, mine, variant.continuations), {}};
-    if (!options.timeline.empty())
-        apps::write_timeline(options.timeline, recorder, comm, offset,
-                             {variant.name, threads, config.iterations, "down"});
+    timed.solve(variant, run);
+    timed.write_timeline(config.iterations, "down");
+    Outcome outcome{timed.measured, {}};
     const bool wants_field = options.verify || !options.field.empty() || !options.reference.empty();
     int differs = 0;
     if (wants_field) {
@@ -156,24 +133,17 @@ int run_variant(const Options &options, MPI_Comm comm) {
     return differs ? apps::wrong_result : apps::success;
 }
 
-int run_program(const Options &options) {
+void prepare(const Options &options, char **argv) {
+    restart_with_openmp_settings(argv, options);
 #ifdef HEAT_HAVE_TBB
-    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
-    thence_task_runtime_add(thence_flow_task_runtime());
-    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
+    apps::prepare_tampi(*options.chosen);
 #endif
-    return apps::run_with_mpi("heat", *options.chosen, "mpi",
-                              [&](MPI_Comm comm) { return run_variant(options, comm); });
 }
 
 } // namespace
 } // namespace heat
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    const auto options = heat::parse_options(argc, argv, status);
-    if (!options)
-        return status;
-    heat::restart_with_openmp_settings(argv, *options);
-    return heat::run_program(*options);
+    return apps::run_program<heat::Options>(argc, argv, heat::description.name, "mpi", heat::parse_options,
+                                            heat::run_variant, heat::prepare);
 }

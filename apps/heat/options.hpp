@@ -4,25 +4,25 @@
 
 #include "run.hpp"
 
-#include "common/options.hpp"
+#include "common/application.hpp"
 
 #include <optional>
 #include <string>
 
 namespace heat {
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     std::string config;
-    const Variant *chosen = nullptr;
     std::optional<Size> size;
     std::optional<int> iterations, block;
     bool verify = false;
     std::string reference, start, field;
 };
 
-// Parses the command line. Prints help or errors on rank 0 only. If it returns nothing, the program must exit with
-// `status`.
-std::optional<Options> parse_options(int argc, char **argv, int &status);
+extern const apps::Description description;
+
+// Prints help or errors on rank 0 only. If it returns false, the program must exit with `status`.
+bool parse_options(Options &options, int argc, char **argv, int &status);
 
 // Called before MPI_Init. If the variant needs an OpenMP setting that is not set, this sets the environment variable
 // and executes this program again. Otherwise it returns at once.

@@ -12,7 +12,8 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
-    Variant{{"serial", "one sweep over the plate, no messages; the reference", MPI_THREAD_SINGLE, false, false},
+    Variant{{"serial", "one sweep over the plate, no messages; the reference", MPI_THREAD_SINGLE, false, false, false,
+             true},
             solve_serial},
     Variant{{"mpi", "MPI only, nonblocking, one row of blocks per rank", MPI_THREAD_SINGLE, false, false}, solve_mpi},
 #ifdef HEAT_HAVE_OPENMP

@@ -2,70 +2,53 @@
 // streaming: reads the command line, runs one variant, compares the chunks with a serial computation and reports.
 #include "run.hpp"
 
-#include "common/measure.hpp"
-#include "common/options.hpp"
-#include "common/program.hpp"
+#include "common/application.hpp"
 #include "common/simulated.hpp"
-#include "common/timeline.hpp"
-
 #ifdef STREAMING_HAVE_TBB
-#include <TAMPI.h>
-#include <thence/dataflow.h>
-#include <thence/task_runtime.h>
+#include "common/tampi.hpp"
 #endif
+
 #include <cstdio>
 
 namespace streaming {
 namespace {
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     Settings settings;
-    const Variant *chosen = nullptr;
 };
 
+const apps::Description description{
+    .name = "streaming",
+    .about = "streaming: chunks of numbers go through the ranks as a pipeline. Each stage applies its functions to a\n"
+             "chunk, block by block, and sends the blocks on. All variants compute the same numbers, bit for bit.",
+    .examples = "  streaming --functions 4 --verify\n"
+                "  mpirun -n 4 streaming --variant mpi --verify\n"
+                "  mpirun -n 4 streaming --variant tampi --threads 1 --block 512 --timeline run.timeline.json\n"
+                "  mpirun -n 4 streaming --variant mpi --imbalance 3@rank:1\n",
+    .wrong = "a value is wrong"};
+
 bool parse_options(Options &o, int argc, char **argv, int &status) {
-    CLI::App app(
-        "streaming: chunks of numbers go through the ranks as a pipeline. Each stage applies its functions to a\n"
-        "chunk, block by block, and sends the blocks on. All variants compute the same numbers, bit for bit.",
-        "streaming");
-    app.get_formatter()->column_width(34);
     Settings &s = o.settings;
-    const auto number = [&](const char *name, int &value, const char *what, int least, int most) {
-        app.add_option(name, value, std::string(what) + " [" + std::to_string(value) + "]")
-            ->check(CLI::Range(least, most));
-    };
-    apps::add_variant_option(app, o, "How to compute and to send", variants());
-    apps::add_threads_option(app, o);
-    number("-s,--size", s.size, "Numbers of a chunk", 1, 1 << 27);
-    number("-b,--block", s.block, "Numbers of a block, which is computed and sent at a time", 1, 1 << 27);
-    number("-c,--chunks", s.chunks, "Chunks that go through the pipeline", 1, 1 << 24);
-    number("-w,--work", s.work, "Steps of a function, for each number", 1, 1 << 20);
-    app.add_option("-f,--functions", s.functions, "Functions, shared among the stages [as many as stages]")
-        ->check(CLI::Range(1, 1 << 20));
-    number("-l,--lanes", s.lanes, "Ranks of a stage, which share each chunk: use the ranks of a host", 1, 1 << 20);
-    app.add_flag("--verify", s.verify, "Compare all chunks with a serial computation, after the timed run");
-    if (apps::simulated) {
-        app.add_option("--cell-cost", s.cell_cost, "Simulated seconds for one function of one number")
-            ->check(CLI::Range(0.0, 1.0))
-            ->required();
-    }
-    apps::add_imbalance_option(app, o, {"rank"});
-    apps::add_json_option(app, o);
-    apps::add_timeline_options(app, o);
-    apps::add_progress_option(app, o);
-    app.footer("\n" + apps::variant_list(variants()) +
-               "\nExamples:\n"
-               "  streaming --functions 4 --verify\n"
-               "  mpirun -n 4 streaming --variant mpi --verify\n"
-               "  mpirun -n 4 streaming --variant tampi --threads 1 --block 512 --timeline run.timeline.json\n"
-               "  mpirun -n 4 streaming --variant mpi --imbalance 3@rank:1\n"
-               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
-    if (!apps::parse(
-            app, argc, argv, [] {}, status)) {
-        return false;
-    }
-    o.chosen = apps::find_variant(variants(), o.variant);
-    return true;
+    return apps::parse_options(o, description, variants(), argc, argv, status, [&](CLI::App &app) {
+        apps::add_variant_option(app, o, "How to compute and to send", variants());
+        apps::add_threads_option(app, o);
+        apps::add_number(app, "-s,--size", s.size, "Numbers of a chunk", 1, 1 << 27);
+        apps::add_number(app, "-b,--block", s.block, "Numbers of a block, which is computed and sent at a time", 1,
+                         1 << 27);
+        apps::add_number(app, "-c,--chunks", s.chunks, "Chunks that go through the pipeline", 1, 1 << 24);
+        apps::add_number(app, "-w,--work", s.work, "Steps of a function, for each number", 1, 1 << 20);
+        app.add_option("-f,--functions", s.functions, "Functions, shared among the stages [as many as stages]")
+            ->check(CLI::Range(1, 1 << 20));
+        apps::add_number(app, "-l,--lanes", s.lanes,
+                         "Ranks of a stage, which share each chunk: use the ranks of a host", 1, 1 << 20);
+        app.add_flag("--verify", s.verify, "Compare all chunks with a serial computation, after the timed run");
+        if (apps::simulated) {
+            app.add_option("--cell-cost", s.cell_cost, "Simulated seconds for one function of one number")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+        }
+        apps::add_imbalance_option(app, o, {"rank"});
+    });
 }
 
 // `wrong`: the first wrong value.
@@ -112,67 +95,37 @@ void report(const Options &o, const Run &run, const apps::Measured &measured, co
 }
 
 int run_variant(const Options &o, MPI_Comm comm) {
-    int rank, ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
-    if (o.chosen->serial && ranks > 1) {
-        throw apps::InputError("the variant serial runs on one rank; for " + std::to_string(ranks) +
-                               " ranks use --variant mpi");
-    }
-    check_settings(o.settings, ranks);
-    const int threads = apps::choose_threads("streaming", *o.chosen, o.threads, rank, comm);
-    apps::check_imbalance(o.imbalance, ranks);
-    apps::check_outputs(comm, {o.json, o.timeline});
-    Stage stage(o.settings, rank, ranks);
+    apps::TimedRun timed("streaming", *o.chosen, o, comm);
+    const int rank = timed.rank;
+    check_settings(o.settings, timed.ranks);
+    Stage stage(o.settings, rank, timed.ranks);
     apps::check_tags(comm, stage.blocks() - 1, std::to_string(stage.blocks()) + " blocks; use a larger --block");
 
-    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
-    recorder.lane(); // this thread gets the first lane
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, o.settings.chunks, "chunks");
-    Run run{comm, stage, threads, recorder, bar, o.imbalance ? o.imbalance->factor_of(rank, 0, 0) : 1};
-    const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
+    Run run{comm, stage, timed.threads, timed.recorder, bar, o.imbalance ? o.imbalance->factor_of(rank, 0, 0) : 1};
 
-    if (o.chosen->prepare != nullptr) {
-        o.chosen->prepare(run);
-    }
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
-    o.chosen->solve(run);
-    const double mine = MPI_Wtime() - begin;
-    bar.clear();
-    const apps::Measured measured = apps::gather(recorder, comm, threads, mine, o.chosen->continuations);
-    if (!o.timeline.empty()) {
-        apps::write_timeline(o.timeline, recorder, comm, offset,
-                             {o.chosen->name, threads, o.settings.chunks, "forward"});
-    }
+    timed.solve(*o.chosen, run);
+    timed.write_timeline(o.settings.chunks, "forward");
     const std::string wrong = apps::first_wrong("streaming", stage.check(), comm);
     if (o.chosen->release != nullptr) {
         o.chosen->release(run);
     }
     if (rank == 0) {
-        report(o, run, measured, wrong);
+        report(o, run, timed.measured, wrong);
     }
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
-int run_program(const Options &options) {
+void prepare([[maybe_unused]] const Options &options, char **) {
 #ifdef STREAMING_HAVE_TBB
-    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
-    thence_task_runtime_add(thence_flow_task_runtime());
-    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
+    apps::prepare_tampi(*options.chosen);
 #endif
-    return apps::run_with_mpi("streaming", *options.chosen, "mpi",
-                              [&](MPI_Comm comm) { return run_variant(options, comm); });
 }
 
 } // namespace
 } // namespace streaming
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    streaming::Options options;
-    if (!streaming::parse_options(options, argc, argv, status)) {
-        return status;
-    }
-    return streaming::run_program(options);
+    return apps::run_program<streaming::Options>(argc, argv, streaming::description.name, "mpi",
+                                                 streaming::parse_options, streaming::run_variant, streaming::prepare);
 }

@@ -45,7 +45,6 @@ struct Run {
 
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
-    bool serial = false;
     // Before and after the timed run and the comparison: null, or what the variant needs there.
     void (*prepare)(Run &) = nullptr;
     void (*release)(Run &) = nullptr;

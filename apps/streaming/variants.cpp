@@ -9,9 +9,9 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
-    Variant{{"serial", "one rank, all functions, no messages; the reference", MPI_THREAD_SINGLE, false, false},
-            solve_serial,
-            true},
+    Variant{
+        {"serial", "one rank, all functions, no messages; the reference", MPI_THREAD_SINGLE, false, false, false, true},
+        solve_serial},
     Variant{{"mpi", "MPI only, nonblocking, receives of a whole chunk posted ahead", MPI_THREAD_SINGLE, false, false},
             solve_mpi},
 #ifdef STREAMING_HAVE_OPENMP
@@ -23,7 +23,6 @@ const std::array table{
     Variant{{"callbacks", "one thread; blocks are put with notifications, whose callbacks say what is computed next",
              MPI_THREAD_SINGLE, false, true},
             solve_callbacks,
-            false,
             prepare_callbacks,
             release_callbacks},
 #endif
@@ -36,12 +35,10 @@ const std::array table{
     Variant{{"tagaspi", "data-flow tasks; blocks are written with notifications, acknowledgements in onready",
              MPI_THREAD_MULTIPLE, true, false},
             solve_tagaspi,
-            false,
             prepare_tagaspi,
             release_tagaspi},
     Variant{{"tagaspi-tasks", "the same, with a task for each acknowledgement", MPI_THREAD_MULTIPLE, true, false},
             solve_tagaspi_tasks,
-            false,
             prepare_tagaspi,
             release_tagaspi},
 #endif

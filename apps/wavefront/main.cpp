@@ -2,11 +2,8 @@
 // wavefront: reads the command line, runs one variant on all grids, checks every value and reports.
 #include "variants.hpp"
 
-#include "common/measure.hpp"
-#include "common/options.hpp"
-#include "common/program.hpp"
+#include "common/application.hpp"
 #include "common/simulated.hpp"
-#include "common/timeline.hpp"
 
 #include <array>
 #include <cstdio>
@@ -29,10 +26,18 @@ const std::array table{
             solve_coroutine},
 };
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     Settings settings;
-    const Variant *chosen = nullptr;
 };
+
+const apps::Description description{
+    .name = "wavefront",
+    .about = "wavefront: dependent chains of small messages. Lines of a grid move through the ranks as a pipeline, as\n"
+             "in the kernel p2p of the Parallel Research Kernels. Every rank checks all of its values.",
+    .examples = "  mpirun -n 2 wavefront --variant callbacks\n"
+                "  mpirun -n 4 wavefront --variant coroutine --grid 2000x1000 --lines 8 --json run.json\n"
+                "  mpirun -n 4 wavefront --variant waitany --grids 4 --imbalance 3@rank:1\n",
+    .wrong = "a value is wrong"};
 
 // COLUMNSxLINES. False if the text is no size.
 bool parse_grid(const std::string &text, Settings &settings) {
@@ -45,48 +50,33 @@ bool parse_grid(const std::string &text, Settings &settings) {
 }
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
-    CLI::App app(
-        "wavefront: dependent chains of small messages. Lines of a grid move through the ranks as a pipeline, as\n"
-        "in the kernel p2p of the Parallel Research Kernels. Every rank checks all of its values.",
-        "wavefront");
-    app.get_formatter()->column_width(34);
     o.variant = "mpi";
     std::string grid;
-    apps::add_variant_option(app, o, "How to receive", variants());
-    app.add_option("-g,--grid", grid, "COLUMNSxLINES of each grid [1000x1000]");
-    app.add_option("-l,--lines", o.settings.per_message, "Lines in one message [1]")->check(CLI::Range(1, 1 << 24));
-    app.add_option("-i,--iterations", o.settings.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 24));
-    app.add_option("-n,--grids", o.settings.grids,
-                   "Independent grids; odd ones run from the last rank to the first [1]")
-        ->check(CLI::Range(1, 64));
-    if (apps::simulated) {
-        app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
-            ->check(CLI::Range(0.0, 1.0))
-            ->required();
-        app.add_option("--message-cost", o.settings.message_cost,
-                       "Simulated seconds that the rank computes for each message it receives [0]")
-            ->check(CLI::Range(0.0, 1.0));
-    }
-    apps::add_imbalance_option(app, o, {"rank"});
-    apps::add_json_option(app, o);
-    apps::add_timeline_options(app, o);
-    apps::add_progress_option(app, o);
-    app.footer("\n" + apps::variant_list(variants()) +
-               "\nExamples:\n"
-               "  mpirun -n 2 wavefront --variant callbacks\n"
-               "  mpirun -n 4 wavefront --variant coroutine --grid 2000x1000 --lines 8 --json run.json\n"
-               "  mpirun -n 4 wavefront --variant waitany --grids 4 --imbalance 3@rank:1\n"
-               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
+    const auto add = [&](CLI::App &app) {
+        apps::add_variant_option(app, o, "How to receive", variants());
+        app.add_option("-g,--grid", grid, "COLUMNSxLINES of each grid [1000x1000]");
+        app.add_option("-l,--lines", o.settings.per_message, "Lines in one message [1]")->check(CLI::Range(1, 1 << 24));
+        app.add_option("-i,--iterations", o.settings.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 24));
+        app.add_option("-n,--grids", o.settings.grids,
+                       "Independent grids; odd ones run from the last rank to the first [1]")
+            ->check(CLI::Range(1, 64));
+        if (apps::simulated) {
+            app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+            app.add_option("--message-cost", o.settings.message_cost,
+                           "Simulated seconds that the rank computes for each message it receives [0]")
+                ->check(CLI::Range(0.0, 1.0));
+        }
+        apps::add_imbalance_option(app, o, {"rank"});
+    };
     const auto check = [&] {
         if (!grid.empty() && !parse_grid(grid, o.settings))
             throw CLI::ValidationError("--grid", "'" + grid +
                                                      "' is no grid; write COLUMNSxLINES, both at least 2, for " +
                                                      "example 2000x1000");
     };
-    if (!apps::parse(app, argc, argv, check, status))
-        return false;
-    o.chosen = apps::find_variant(variants(), o.variant);
-    return true;
+    return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 void check_options(const Options &o, int ranks) {
@@ -94,7 +84,6 @@ void check_options(const Options &o, int ranks) {
         throw apps::InputError("--grid: " + std::to_string(o.settings.columns) +
                                " columns, of which the first is given, " + "are too few for " + std::to_string(ranks) +
                                " ranks");
-    apps::check_imbalance(o.imbalance, ranks);
 }
 
 // `wrong`: the first wrong value.
@@ -134,16 +123,12 @@ void report(const Options &o, const apps::Measured &measured, long messages, con
 }
 
 int run_variant(const Options &o, MPI_Comm comm) {
-    int rank, ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
+    apps::TimedRun timed("wavefront", *o.chosen, o, comm);
+    const int rank = timed.rank, ranks = timed.ranks;
     check_options(o, ranks);
-    apps::check_outputs(comm, {o.json, o.timeline});
     Settings settings = o.settings;
     if (o.imbalance && o.imbalance->has_member(rank))
         settings.factor = o.imbalance->factor;
-    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
-    recorder.lane();
     long steps = 0, messages = 0;
     std::vector<std::unique_ptr<Pipeline>> grids;
     for (int g = 0; g < settings.grids; ++g) {
@@ -155,17 +140,10 @@ int run_variant(const Options &o, MPI_Comm comm) {
     if (steps > 1L << 30)
         throw apps::InputError("--iterations: more than 2^30 messages of one rank");
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(steps), "steps");
-    Run run{comm, std::move(grids), o.timeline.empty() ? nullptr : &recorder, bar};
-    const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
+    Run run{comm, std::move(grids), o.timeline.empty() ? nullptr : &timed.recorder, bar};
 
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
-    o.chosen->solve(run);
-    const double mine = MPI_Wtime() - begin;
-    bar.clear();
-    const apps::Measured measured = apps::gather(recorder, comm, 1, mine, o.chosen->continuations);
-    if (!o.timeline.empty())
-        apps::write_timeline(o.timeline, recorder, comm, offset, {o.chosen->name, 1, settings.iterations, "forward"});
+    timed.solve(*o.chosen, run);
+    timed.write_timeline(settings.iterations, "forward");
     long all_messages = 0;
     MPI_Reduce(&messages, &all_messages, 1, MPI_LONG, MPI_SUM, 0, comm);
 
@@ -175,7 +153,7 @@ int run_variant(const Options &o, MPI_Comm comm) {
             wrong_here = grid->check();
     const std::string wrong = apps::first_wrong("wavefront", wrong_here, comm);
     if (rank == 0)
-        report(o, measured, all_messages, wrong);
+        report(o, timed.measured, all_messages, wrong);
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
@@ -188,10 +166,6 @@ std::span<const Variant> variants() {
 } // namespace wavefront
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    wavefront::Options options;
-    if (!wavefront::parse_options(options, argc, argv, status))
-        return status;
-    return apps::run_with_mpi("wavefront", *options.chosen, "mpi",
-                              [&](MPI_Comm comm) { return wavefront::run_variant(options, comm); });
+    return apps::run_program<wavefront::Options>(argc, argv, wavefront::description.name, "mpi",
+                                                 wavefront::parse_options, wavefront::run_variant);
 }

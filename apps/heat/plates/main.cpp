@@ -3,11 +3,8 @@
 // simulated ranks.
 #include "variants.hpp"
 
-#include "common/measure.hpp"
-#include "common/options.hpp"
-#include "common/program.hpp"
+#include "common/application.hpp"
 #include "common/simulated.hpp"
-#include "common/timeline.hpp"
 
 #include <array>
 #include <cstdio>
@@ -32,18 +29,22 @@ const std::array table{
             solve_coroutine},
 };
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     Settings settings;
-    const Variant *chosen = nullptr;
     bool verify = false;
 };
 
+const apps::Description description{
+    .name = "heat_plates",
+    .about = "heat_plates: temperature of several independent plates by blocked Gauss-Seidel iterations, one thread\n"
+             "per rank. All variants compute the same values, bit for bit.",
+    .examples = "  mpirun -n 2 heat_plates --variant callbacks --verify\n"
+                "  mpirun -n 4 heat_plates --variant coroutine --plates 8 --mirrored --json run.json\n"
+                "  mpirun -n 2 heat_plates --variant callbacks --mirrored --timeline callbacks.json\n",
+    .wrong = "a value is wrong",
+    .timeline = !apps::simulated}; // the recorder reads the clock of the machine
+
 bool parse_options(Options &o, int argc, char **argv, int &status) {
-    CLI::App app(
-        "heat_plates: temperature of several independent plates by blocked Gauss-Seidel iterations, one thread\n"
-        "per rank. All variants compute the same values, bit for bit.",
-        "heat_plates");
-    app.get_formatter()->column_width(34);
     o.variant = "mpi";
     heat::Config &config = o.settings.config;
     config.iterations = 10;
@@ -51,31 +52,23 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     config.top = 100;
     config.left = 50;
     std::string size;
-    apps::add_variant_option(app, o, "How to wait", variants());
-    app.add_option("-s,--size", size, "ROWSxCOLUMNS of each plate [512x512]");
-    app.add_option("-b,--block", config.block, "Columns of a block [64]")->check(CLI::Range(1, 1 << 20));
-    app.add_option("-i,--iterations", config.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 20));
-    app.add_option("-n,--plates", o.settings.plates, "Independent plates [4]")->check(CLI::Range(1, 64));
-    app.add_flag("--mirrored", o.settings.mirrored,
-                 "Odd plates begin on the last rank, so that the ranks at both ends have work at the start");
-    app.add_flag("--spread", o.settings.spread,
-                 "Plates begin on ranks that are spread evenly, so that all ranks have work at the start");
-    app.add_flag("--verify", o.verify, "Compare all values with those of a serial run, which every rank makes");
-    if (apps::simulated)
-        app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
-            ->check(CLI::Range(0.0, 1.0))
-            ->required();
-    apps::add_imbalance_option(app, o, {"rank", "area"});
-    apps::add_json_option(app, o);
-    if (!apps::simulated) // the recorder reads the clock of the machine
-        apps::add_timeline_options(app, o);
-    apps::add_progress_option(app, o);
-    app.footer("\n" + apps::variant_list(variants()) +
-               "\nExamples:\n"
-               "  mpirun -n 2 heat_plates --variant callbacks --verify\n"
-               "  mpirun -n 4 heat_plates --variant coroutine --plates 8 --mirrored --json run.json\n"
-               "  mpirun -n 2 heat_plates --variant callbacks --mirrored --timeline callbacks.json\n"
-               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
+    const auto add = [&](CLI::App &app) {
+        apps::add_variant_option(app, o, "How to wait", variants());
+        app.add_option("-s,--size", size, "ROWSxCOLUMNS of each plate [512x512]");
+        app.add_option("-b,--block", config.block, "Columns of a block [64]")->check(CLI::Range(1, 1 << 20));
+        app.add_option("-i,--iterations", config.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 20));
+        app.add_option("-n,--plates", o.settings.plates, "Independent plates [4]")->check(CLI::Range(1, 64));
+        app.add_flag("--mirrored", o.settings.mirrored,
+                     "Odd plates begin on the last rank, so that the ranks at both ends have work at the start");
+        app.add_flag("--spread", o.settings.spread,
+                     "Plates begin on ranks that are spread evenly, so that all ranks have work at the start");
+        app.add_flag("--verify", o.verify, "Compare all values with those of a serial run, which every rank makes");
+        if (apps::simulated)
+            app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+        apps::add_imbalance_option(app, o, {"rank", "area"});
+    };
     const auto check = [&] {
         if (size.empty())
             return;
@@ -85,10 +78,7 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
                                        "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
         config.rows = parsed->rows, config.cols = parsed->cols;
     };
-    if (!apps::parse(app, argc, argv, check, status))
-        return false;
-    o.chosen = apps::find_variant(variants(), o.variant);
-    return true;
+    return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 // Checks the settings, and adds the imbalance. Throws InputError if there is no such rank, or a tag that is too large.
@@ -100,7 +90,6 @@ void apply(const Options &o, Settings &settings, int ranks, MPI_Comm comm) {
                                " ranks");
     const long blocks = (c.cols + c.block - 1L) / c.block;
     apps::check_tags(comm, 2L * settings.plates * blocks - 1, "so many blocks and plates; use a larger --block");
-    apps::check_imbalance(o.imbalance, ranks);
     settings.imbalance = o.imbalance;
 }
 
@@ -141,30 +130,18 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
 }
 
 int run_variant(const Options &o, MPI_Comm comm) {
-    int rank, ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
+    apps::TimedRun timed("heat_plates", *o.chosen, o, comm);
+    const int rank = timed.rank, ranks = timed.ranks;
     Settings settings = o.settings;
     apply(o, settings, ranks, comm);
-    apps::check_outputs(comm, {o.json, o.timeline});
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, settings.config.iterations);
-    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
-    recorder.lane(); // this thread gets the first lane
-    Run run{comm, {}, settings.config.iterations, bar, o.timeline.empty() ? nullptr : &recorder};
+    Run run{comm, {}, settings.config.iterations, bar, o.timeline.empty() ? nullptr : &timed.recorder};
     for (int p = 0; p < settings.plates; ++p)
         run.plates.push_back(std::make_unique<Plate>(settings, p, rank, ranks));
-    const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
 
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
-    o.chosen->solve(run);
-    const double mine = MPI_Wtime() - begin;
-    bar.clear();
+    timed.solve(*o.chosen, run);
     run.end_messages();
-    const apps::Measured measured = apps::gather(recorder, comm, 1, mine, o.chosen->continuations);
-    if (!o.timeline.empty())
-        apps::write_timeline(o.timeline, recorder, comm, offset,
-                             {o.chosen->name, 1, settings.config.iterations, "below", "plate"});
+    timed.write_timeline(settings.config.iterations, "below", "plate");
 
     std::string wrong_here;
     for (const auto &plate : run.plates)
@@ -172,7 +149,7 @@ int run_variant(const Options &o, MPI_Comm comm) {
             wrong_here = plate->check();
     const std::string wrong = apps::first_wrong("heat_plates", wrong_here, comm);
     if (rank == 0)
-        report(o, measured, wrong);
+        report(o, timed.measured, wrong);
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
@@ -185,10 +162,6 @@ std::span<const Variant> variants() {
 } // namespace plates
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    plates::Options options;
-    if (!plates::parse_options(options, argc, argv, status))
-        return status;
-    return apps::run_with_mpi("heat_plates", *options.chosen, "mpi",
-                              [&](MPI_Comm comm) { return plates::run_variant(options, comm); });
+    return apps::run_program<plates::Options>(argc, argv, plates::description.name, "mpi", plates::parse_options,
+                                              plates::run_variant);
 }
