@@ -2,10 +2,7 @@
 // qr: reads the command line, factorizes the matrix with one variant, checks the factors and reports.
 #include "run.hpp"
 
-#include "common/measure.hpp"
-#include "common/options.hpp"
-#include "common/program.hpp"
-#include "common/timeline.hpp"
+#include "common/application.hpp"
 
 #include <array>
 #include <cstdio>
@@ -15,6 +12,7 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
+#ifndef THENCE_SIMULATED
     Variant{{"forkjoin", "MPI_Send and MPI_Recv between steps, each step a parallel loop of OpenMP",
              MPI_THREAD_FUNNELED, true, false},
             solve_forkjoin},
@@ -23,16 +21,33 @@ const std::array table{
             solve_reference},
     Variant{{"messages", "data-flow tasks, active messages (thence/am.h)", MPI_THREAD_MULTIPLE, true, true},
             solve_messages},
+#endif
+    Variant{
+        {"reference-alone", "as reference, on one thread that computes what is ready", MPI_THREAD_SINGLE, false, false},
+        solve_reference_alone},
+    Variant{
+        {"messages-alone", "as messages, on one thread that computes what is ready", MPI_THREAD_SINGLE, false, true},
+        solve_messages_alone},
 };
 
-struct Options : apps::CommonOptions {
+struct Options : apps::OptionsOf<Variant> {
     Shape shape;
     Tree tree = Tree::flat;
     int window = 64;
     int outgoing = 8;
-    bool checks = true;
-    const Variant *chosen = nullptr;
+    bool checks = !apps::simulated; // there nothing is computed
+    double operation_cost = 0;
 };
+
+const apps::Description description{
+    .name = "qr",
+    .about =
+        "qr: a tiled QR factorization. The tiles are distributed over the ranks block-cyclically; the factors are\n"
+        "checked on rank 0: Q R is the matrix, and the columns of Q are orthogonal.",
+    .examples = "  mpirun -n 2 qr --threads 1 --matrix 2048x2048\n"
+                "  mpirun -n 4 qr --variant reference --window 128 --grid 2x2 --tree binary --json run.json\n",
+    .wrong = "the factors are wrong",
+    .timeline = !apps::simulated}; // the recorder reads the clock of the machine
 
 // AxB. False if the text is none.
 bool parse_pair(const std::string &text, int &a, int &b) {
@@ -42,36 +57,31 @@ bool parse_pair(const std::string &text, int &a, int &b) {
 }
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
-    CLI::App app(
-        "qr: a tiled QR factorization. The tiles are distributed over the ranks block-cyclically; the factors are\n"
-        "checked on rank 0: Q R is the matrix, and the columns of Q are orthogonal.",
-        "qr");
-    app.get_formatter()->column_width(34);
-    o.variant = "messages";
+    o.variant = apps::simulated ? "messages-alone" : "messages";
     std::string matrix;
     std::string grid;
     std::string tree = "flat";
     bool no_check = false;
-    apps::add_variant_option(app, o, "How data come to the tasks", variants());
-    app.add_option("-m,--matrix", matrix, "ROWSxCOLUMNS, not more columns than rows [1024x1024]");
-    app.add_option("-b,--tile", o.shape.tile, "Rows and columns of a tile [128]")->check(CLI::Range(4, 4096));
-    app.add_option("-g,--grid", grid, "ROWSxCOLUMNS of the grid of ranks [RANKSx1]");
-    app.add_option("--tree", tree, "Order in which the tiles of a column are eliminated [flat]")
-        ->check(CLI::IsMember({"flat", "binary"}));
-    app.add_option("--window", o.window, "Active requests of the variant reference [64]")->check(CLI::Range(16, 65536));
-    app.add_option("--outgoing", o.outgoing, "Messages with data that leave a rank at a time [8]")
-        ->check(CLI::Range(1, 65536));
-    app.add_flag("--no-check", no_check,
-                 "Do not check the factors, which takes as long as the factorization on one core");
-    apps::add_threads_option(app, o);
-    apps::add_json_option(app, o);
-    apps::add_timeline_options(app, o);
-    apps::add_progress_option(app, o);
-    app.footer("\n" + apps::variant_list(variants()) +
-               "\nExamples:\n"
-               "  mpirun -n 2 qr --threads 1 --matrix 2048x2048\n"
-               "  mpirun -n 4 qr --variant reference --window 128 --grid 2x2 --tree binary --json run.json\n"
-               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 the factors are wrong.");
+    const auto add = [&](CLI::App &app) {
+        apps::add_variant_option(app, o, "How data come to the tasks", variants());
+        app.add_option("-m,--matrix", matrix, "ROWSxCOLUMNS, not more columns than rows [1024x1024]");
+        app.add_option("-b,--tile", o.shape.tile, "Rows and columns of a tile [128]")->check(CLI::Range(4, 4096));
+        app.add_option("-g,--grid", grid, "ROWSxCOLUMNS of the grid of ranks [RANKSx1]");
+        app.add_option("--tree", tree, "Order in which the tiles of a column are eliminated [flat]")
+            ->check(CLI::IsMember({"flat", "binary"}));
+        app.add_option("--window", o.window, "Active requests of the variant reference [64]")
+            ->check(CLI::Range(16, 65536));
+        app.add_option("--outgoing", o.outgoing, "Messages with data that leave a rank at a time [8]")
+            ->check(CLI::Range(1, 65536));
+        app.add_flag("--no-check", no_check,
+                     "Do not check the factors, which takes as long as the factorization on one core");
+        if (apps::simulated) {
+            app.add_option("--cell-cost", o.operation_cost, "Simulated seconds for a floating-point operation")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+        }
+        apps::add_threads_option(app, o);
+    };
     const auto check = [&] {
         if (!matrix.empty() && (!parse_pair(matrix, o.shape.rows, o.shape.columns) || o.shape.columns > o.shape.rows)) {
             throw CLI::ValidationError("--matrix", "'" + matrix +
@@ -85,13 +95,9 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
             o.shape.grid_rows = 0; // as many as there are ranks
         }
         o.tree = tree == "flat" ? Tree::flat : Tree::binary;
-        o.checks = !no_check;
+        o.checks = o.checks && !no_check;
     };
-    if (!apps::parse(app, argc, argv, check, status)) {
-        return false;
-    }
-    o.chosen = apps::find_variant(variants(), o.variant);
-    return true;
+    return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 const char *verdict(const Options &o, const Errors &errors) {
@@ -123,6 +129,8 @@ void report(const Options &o, const Sequence &s, const apps::Measured &measured,
                     {"mpi", apps::mpi_name()},
                     {"time_s", measured.time},
                     {"gflops", s.operations() / measured.time * 1e-9},
+                    {"simulated", apps::simulated},
+                    {"cell_ns", measured.time / s.operations() * 1e9 * measured.ranks}, // of an operation
                     {"tasks", s.tasks.size()},
                     {"messages", s.transfers.size()},
                     {"residual", errors.residual},
@@ -148,7 +156,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
                                " is not the number of ranks, " + std::to_string(ranks));
     }
     apps::check_outputs(comm, {o.json, o.timeline});
-    one_thread_per_kernel();
+    if constexpr (!apps::simulated) {
+        one_thread_per_kernel();
+    }
     const int threads = apps::choose_threads("qr", *o.chosen, o.threads, rank, comm);
     const Sequence sequence(shape, o.tree);
     Blocks blocks(sequence, rank);
@@ -159,7 +169,7 @@ int run_variant(const Options &o, MPI_Comm comm) {
     apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, mine, "tasks");
     const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
-    Run run{comm, rank, threads, sequence, blocks, recorder, bar, o.window, o.outgoing};
+    Run run{comm, rank, threads, sequence, blocks, recorder, bar, o.window, o.outgoing, {}, o.operation_cost};
 
     o.chosen->solve(run);
     bar.clear();
@@ -168,7 +178,10 @@ int run_variant(const Options &o, MPI_Comm comm) {
         apps::write_timeline(o.timeline, recorder, comm, offset,
                              {o.chosen->name, threads, shape.tile_columns(), "forward", "kind"});
     }
-    const Errors errors = o.checks ? check(run) : Errors{};
+    Errors errors;
+    if constexpr (!apps::simulated) {
+        errors = o.checks ? check(run) : errors;
+    }
     int wrong = o.checks && !errors.are_small() ? 1 : 0;
     MPI_Bcast(&wrong, 1, MPI_INT, 0, comm);
     if (rank == 0) {
@@ -186,11 +199,7 @@ std::span<const Variant> variants() {
 } // namespace qr
 
 int main(int argc, char **argv) {
-    int status = apps::success;
-    qr::Options options;
-    if (!qr::parse_options(options, argc, argv, status)) {
-        return status;
-    }
-    return apps::run_with_mpi("qr", *options.chosen, "forkjoin",
-                              [&](MPI_Comm comm) { return qr::run_variant(options, comm); });
+    return apps::run_program<qr::Options>(argc, argv, qr::description.name,
+                                          apps::simulated ? "messages-alone" : "forkjoin", qr::parse_options,
+                                          qr::run_variant);
 }

@@ -6,9 +6,11 @@
 
 #include "common/progress_bar.hpp"
 #include "common/recorder.hpp"
+#include "common/simulated.hpp"
 #include "common/variant.hpp"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mpi.h>
 #include <span>
@@ -36,6 +38,9 @@ struct Run {
     apps::ProgressBar &bar;
     int window;   // of the reference engine: active requests
     int outgoing; // messages with data under way
+    std::function<void(int transfer)>
+        ended{};               // an engine calls it once for each transfer of this rank, when its data are there
+    double operation_cost = 0; // simulated seconds; then nothing is computed
     std::atomic<int> done{0};
     double seconds = 0; // of the factorization on this rank, without what a variant makes before and ends after it
 
@@ -48,7 +53,11 @@ struct Run {
 
     void compute(const Task &task) {
         const apps::Nanoseconds begin = apps::now();
-        run(sequence, task, [this](int block) { return blocks.at(block); });
+        if constexpr (apps::simulated) {
+            apps::inject(sequence.operations(task) * operation_cost);
+        } else {
+            run(sequence, task, [this](int block) { return blocks.at(block); });
+        }
         recorder.add(apps::Activity::compute, begin, apps::now(), task.k, task.kind, task.j);
         if (const int count = ++done; (count & 15) == 0) {
             bar.show(count);
@@ -64,6 +73,9 @@ std::span<const Variant> variants();
 void solve_forkjoin(Run &run);
 void solve_messages(Run &run);  // active messages
 void solve_reference(Run &run); // an engine on MPI_Testsome
+// The same on one thread, without tasks of a runtime.
+void solve_messages_alone(Run &run);
+void solve_reference_alone(Run &run);
 
 // Of the factorization, on rank 0: how far Q R is from the matrix, and the columns of Q from orthogonal ones. Collective.
 struct Errors {

@@ -104,4 +104,19 @@ double Sequence::operations() const {
     return 2 * m * n * n - 2 * n * n * n / 3;
 }
 
+double Sequence::operations(const Task &t) const {
+    const double edge = shape.tile;
+    const double cube = edge * edge * edge;
+    switch (t.kind) {
+    case Task::geqrt:
+        return 4 * cube / 3;
+    case Task::gemqrt:
+        return 2 * cube;
+    case Task::tpqrt:
+        return t.triangular ? 2 * cube / 3 : 2 * cube;
+    default:
+        return t.triangular ? 2 * cube : 4 * cube;
+    }
+}
+
 } // namespace qr

@@ -66,6 +66,7 @@ public:
     };
     Uses uses(const Task &task) const;
     double operations() const; // of the whole factorization
+    double operations(const Task &task) const;
 
 private:
     void eliminate(int k, int upper, int lower, bool triangular);

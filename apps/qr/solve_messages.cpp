@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Active messages (thence/am.h): a request names the memory; the data are put there, and call a handler.
+#include "one_thread.hpp"
+#if !defined(THENCE_SIMULATED)
 #include "tasks.hpp"
+#endif
 
 #include "common/check.hpp"
 
@@ -18,22 +21,21 @@ public:
         apps::check(thence_am_create(run.comm, &options, sizeof options, &am));
         apps::check(thence_am_register(am, request, on_request, this, 0));
         apps::check(thence_am_register(am, data, on_data, this, 0));
+        for (End &each : ends) {
+            each.of = this;
+        }
     }
     ~Messages() { apps::check(thence_am_free(&am)); }
     Messages(const Messages &) = delete;
     Messages &operator=(const Messages &) = delete;
 
-    void receive(int number, thence::task_ref task) {
+    void receive(int number) {
         const Transfer &t = run.sequence.transfers[static_cast<std::size_t>(number)];
         Wanted wanted{{}, number, 0};
-        end(number).task = task;
         apps::check(thence_am_memory_register(am, run.blocks.at(t.block), run.sequence.bytes(t.block), &wanted.to));
         apps::check(thence_am_send(am, t.from, request, &wanted, sizeof wanted));
     }
-    void send(int number, thence::task_ref task) {
-        end(number).task = task;
-        meet(number);
-    }
+    void send(int number) { meet(number); }
     bool poll() {
         long some = 0;
         apps::check(thence_am_progress(am, &some));
@@ -47,7 +49,7 @@ private:
         std::int32_t number, unused;
     };
     struct End {
-        thence::task_ref task;
+        Messages *of = nullptr;
         thence_am_memory to{};
         std::atomic<bool> one_is_here{false}; // the request, or the task that sends
     };
@@ -75,12 +77,13 @@ private:
     static int on_data(const thence_am_message *m, void *self) {
         std::int32_t number = 0;
         std::memcpy(&number, m->payload, sizeof number);
-        thence::lower_events(static_cast<Messages *>(self)->end(number).task);
+        static_cast<Messages *>(self)->run.ended(number);
         return MPI_SUCCESS;
     }
-    static void have_left(int error, void *e) {
+    static void have_left(int error, void *end) {
         apps::check(error);
-        thence::lower_events(static_cast<End *>(e)->task);
+        const End &left = *static_cast<End *>(end);
+        left.of->run.ended(static_cast<int>(&left - left.of->ends.data()));
     }
 
     Run &run;
@@ -90,9 +93,16 @@ private:
 
 } // namespace
 
+#if !defined(THENCE_SIMULATED)
 void solve_messages(Run &run) {
     Messages engine(run);
     run.time([&] { run_tasks(run, engine); });
+}
+#endif
+
+void solve_messages_alone(Run &run) {
+    Messages engine(run);
+    run.time([&] { run_on_one_thread(run, engine); });
 }
 
 } // namespace qr

@@ -2,7 +2,10 @@
 // The engine without continuations that Schuchart et al. 2021 compare with (5.3, figure 5): a few persistent receives for short
 // messages, a fixed array of active requests for MPI_Testsome, and a list of pending ones, which enter the array when an active
 // one completes. The protocol is that of solve_messages.cpp. One thread at a time is in MPI.
+#include "one_thread.hpp"
+#if !defined(THENCE_SIMULATED)
 #include "tasks.hpp"
+#endif
 
 #include "common/check.hpp"
 
@@ -15,8 +18,9 @@ namespace {
 class Reference {
 public:
     explicit Reference(Run &r)
-        : run(r), ends(r.sequence.transfers.size()), requests(static_cast<std::size_t>(run.window), MPI_REQUEST_NULL),
-          active(requests.size()), completed(requests.size()) {
+        : run(r), one_is_here(r.sequence.transfers.size()),
+          requests(static_cast<std::size_t>(run.window), MPI_REQUEST_NULL), active(requests.size()),
+          completed(requests.size()) {
         apps::check(MPI_Comm_dup(run.comm, &comm));
         for (int i = 0; i < receives; ++i) {
             apps::check(MPI_Recv_init(&arrived[i], 2, MPI_INT, MPI_ANY_SOURCE, short_tag, comm,
@@ -42,18 +46,16 @@ public:
     Reference(const Reference &) = delete;
     Reference &operator=(const Reference &) = delete;
 
-    void receive(int number, thence::task_ref task) {
+    void receive(int number) {
         const std::scoped_lock lock(mutex);
-        ends[static_cast<std::size_t>(number)].task = task;
         send_short(transfer(number).from, {number, ask});
     }
-    void send(int number, thence::task_ref task) {
+    void send(int number) {
         const std::scoped_lock lock(mutex);
-        ends[static_cast<std::size_t>(number)].task = task;
         meet(number);
     }
     bool poll() {
-        std::vector<thence::task_ref> ready;
+        std::vector<int> ready;
         {
             const std::unique_lock lock(mutex, std::try_to_lock);
             if (!lock.owns_lock()) {
@@ -72,8 +74,8 @@ public:
                 pending.pop_front();
             }
         }
-        for (const thence::task_ref task : ready) {
-            thence::lower_events(task);
+        for (const int number : ready) {
+            run.ended(number);
         }
         return true;
     }
@@ -89,10 +91,6 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
         int number = -1; // of the transfer whose data it moves; -1: a short message
         bool leaves = false;
-    };
-    struct End {
-        thence::task_ref task;
-        bool one_is_here = false;
     };
 
     const Transfer &transfer(int number) const { return run.sequence.transfers[static_cast<std::size_t>(number)]; }
@@ -124,7 +122,8 @@ private:
         }
     }
     void meet(int number) {
-        if (!std::exchange(ends[static_cast<std::size_t>(number)].one_is_here, true)) {
+        if (!one_is_here[static_cast<std::size_t>(number)]) {
+            one_is_here[static_cast<std::size_t>(number)] = true;
             return;
         }
         waiting.push_back(number);
@@ -144,7 +143,7 @@ private:
             add(o);
         }
     }
-    void complete(int at, std::vector<thence::task_ref> &ready) {
+    void complete(int at, std::vector<int> &ready) {
         const auto slot = static_cast<std::size_t>(at);
         if (at < receives) {
             const Short message = arrived[slot];
@@ -166,7 +165,7 @@ private:
             --sends_left;
             return;
         }
-        ready.push_back(ends[static_cast<std::size_t>(done.number)].task);
+        ready.push_back(done.number);
         if (done.leaves) {
             --data_leaving;
             let_go();
@@ -175,8 +174,8 @@ private:
 
     Run &run;
     MPI_Comm comm = MPI_COMM_NULL;
-    std::mutex mutex; // guards all below
-    std::vector<End> ends;
+    std::mutex mutex;                  // guards all below
+    std::vector<bool> one_is_here;     // of each transfer: the request, or the task that sends
     std::vector<MPI_Request> requests; // the receives first
     std::vector<Operation> active;
     std::vector<int> completed, unused;
@@ -190,9 +189,16 @@ private:
 
 } // namespace
 
+#if !defined(THENCE_SIMULATED)
 void solve_reference(Run &run) {
     Reference engine(run);
     run.time([&] { run_tasks(run, engine); });
+}
+#endif
+
+void solve_reference_alone(Run &run) {
+    Reference engine(run);
+    run.time([&] { run_on_one_thread(run, engine); });
 }
 
 } // namespace qr

@@ -12,12 +12,15 @@
 #include <atomic>
 #include <thence/backoff.h>
 #include <thence/dataflow.hpp>
+#include <vector>
 
 namespace qr {
 
 template <class Engine> void run_tasks(Run &run, Engine &engine) {
     const Sequence &s = run.sequence;
     std::atomic<bool> over{false};
+    std::vector<thence::task_ref> waiting(s.transfers.size()); // each is set before the engine is told of its transfer
+    run.ended = [&waiting](int number) { thence::lower_events(waiting[static_cast<std::size_t>(number)]); };
     thence::flow flow({.workers = run.threads});
     // A task creates all others, so that only the workers run tasks.
     flow.submit({}, [&] {
@@ -27,16 +30,14 @@ template <class Engine> void run_tasks(Run &run, Engine &engine) {
                 const int number = static_cast<int>(next - s.transfers.begin());
                 double *const block = run.blocks.at(next->block);
                 if (next->from == run.rank) {
-                    flow.submit({thence::in(block)}, {.priority = 1, .label = "send"}, [&engine, number] {
-                        const thence::task_ref task = thence::current_task();
-                        thence::raise_events(task);
-                        engine.send(number, task);
+                    flow.submit({thence::in(block)}, {.priority = 1, .label = "send"}, [&engine, &waiting, number] {
+                        thence::raise_events(waiting[static_cast<std::size_t>(number)] = thence::current_task());
+                        engine.send(number);
                     });
                 } else if (next->to == run.rank) {
-                    flow.submit({thence::out(block)}, {.priority = 1, .label = "receive"}, [&engine, number] {
-                        const thence::task_ref task = thence::current_task();
-                        thence::raise_events(task);
-                        engine.receive(number, task);
+                    flow.submit({thence::out(block)}, {.priority = 1, .label = "receive"}, [&engine, &waiting, number] {
+                        thence::raise_events(waiting[static_cast<std::size_t>(number)] = thence::current_task());
+                        engine.receive(number);
                     });
                 }
             }
