@@ -30,7 +30,7 @@ define build_programs
 	cmake --build --preset release --target programs --parallel $(JOBS)
 endef
 
-demo: ## build, run the demonstration, leave its figures and report in build/demo
+demo: ## build, measure what Thence gains and loses here (three minutes), leave figures and report in build/demo
 	$(MAKE) deps FOR="build demo"
 	$(build_programs)
 	scripts/demo.py build/release build/demo

@@ -16,7 +16,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import demo
 import runs
 import scaling
 import two_hosts
@@ -219,8 +218,8 @@ def parse():
 def prepare(options):
     """Checks what is to run. Returns the points."""
     options.build = options.build.absolute()
-    options.mpiexec = options.mpiexec or demo.launcher(str(options.build))
-    options.environment = {**demo.environment(), "OMP_WAIT_POLICY": "passive"}
+    options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
+    options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     names = chosen(options.apps, list(APPLICATIONS), "--apps")
     wanted = chosen(options.variants, list(VARIANTS), "--variants")
     places = options.where.split(",")
@@ -230,7 +229,7 @@ def prepare(options):
             _ = where == "one" or delay(where)
         except argparse.ArgumentTypeError as error:
             fail(f"--where: {error}")
-    why = demo.no_delay() if any(where != "one" for where in places) else None
+    why = runs.no_delay() if any(where != "one" for where in places) else None
     if why:
         print(f"granularity: left out: two hosts, since this {why}", file=sys.stderr)
         places = [where for where in places if where == "one"]

@@ -1,14 +1,74 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts share that run programs one after the other: a progress bar, and a call that ends within a time."""
+"""What scripts share that run programs one after the other: how programs are launched here, a progress bar, and a call that ends
+within a time."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import two_hosts
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GRACE = 10  # seconds that a command gets to end its ranks
+
+
+def script():
+    """What errors call the script that runs."""
+    return os.path.splitext(os.path.basename(sys.argv[0]))[0]
+
+
+def launcher(build):
+    """The MPI launcher of a build folder, or that of the environment."""
+    name = os.environ.get("MPIEXEC", "")
+    if not name:
+        try:
+            with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+                found = re.search(r"^MPIEXEC_EXECUTABLE:[A-Z]*=(.+)$", file.read(), re.MULTILINE)
+                name = found[1] if found else ""
+        except OSError:
+            pass
+    name = name or "mpiexec"
+    found = shutil.which(name)
+    if not found:
+        print(f"{script()}: no MPI launcher {name}; set MPIEXEC", file=sys.stderr)
+        sys.exit(1)
+    return found
+
+
+def environment():
+    """The environment of the tests: it allows to run as root and with more ranks than cores, and switches binding off.
+    If other programs use the machine, a thread that spins while it waits may occupy the core that another thread needs; so
+    waiting threads yield early, in MPI and in OpenMP. Variables that are set already are not changed."""
+    variables = {}
+    with open(os.path.join(ROOT, "cmake", "test_environment.txt"), encoding="utf-8") as file:
+        variables.update(re.findall(r"^([A-Z]\w*)=(.*)$", file.read(), re.MULTILINE))
+    return {"OMPI_MCA_mpi_yield_when_idle": "1", "GOMP_SPINCOUNT": "1000", **os.environ, **variables}
+
+
+def python_with_figures():
+    """A Python that has numpy and matplotlib; None if there is none here, which it says."""
+    for name in (os.environ.get("PYTHON"), sys.executable, "/usr/bin/python3"):
+        if name and shutil.which(name) and subprocess.run([name, "-c", "import numpy, matplotlib"], capture_output=True,
+                                                          check=False).returncode == 0:
+            return name
+    print(f"{script()}: no figures, since no Python here has numpy and matplotlib; scripts/setup.sh demo installs them",
+          file=sys.stderr)
+    return None
+
+
+def no_delay():
+    """Why this machine cannot have two hosts; None if it can."""
+    why = two_hosts.missing()
+    if why is None:
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "two_hosts.py"), "--can-run"], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            why = done.stderr.strip().removeprefix("two_hosts: skipped: ") or f"two_hosts.py ended with {done.returncode}"
+    return why
 
 
 class Progress:

@@ -20,7 +20,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import demo
 import runs
 import two_hosts
 
@@ -151,7 +150,7 @@ def environment(options):
     """With more ranks or threads than cores, those that wait must yield: then the environment of the tests."""
     variables = dict(os.environ)
     if options.oversubscribe:
-        return {**demo.environment(), "OMP_WAIT_POLICY": "passive", **variables}
+        return {**runs.environment(), "OMP_WAIT_POLICY": "passive", **variables}
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
                  "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"):
         variables.setdefault(name, "1")
@@ -326,7 +325,7 @@ def prepare(options):
         fail(f"{options.name} is unknown; this script runs {', '.join(APPLICATIONS)}")
     if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
         fail(f"no program {options.program}; build it: cmake --preset release && cmake --build --preset release --target {options.name}")
-    options.mpiexec = options.mpiexec or demo.launcher(os.path.dirname(os.path.dirname(options.program)))
+    options.mpiexec = options.mpiexec or runs.launcher(os.path.dirname(os.path.dirname(options.program)))
     if not shutil.which(options.mpiexec):
         fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
     options.kind = two_hosts.family(options.mpiexec)

@@ -164,7 +164,7 @@ def draw(args, program):
         axes.set_xlim(0, length)
         axes.tick_params(axis="y", length=0)
         axes.set_title(f"{run['variant']}, {plural(run['ranks'], 'rank')} x {plural(run['threads'], 'thread')}    "
-                       f"from {begin / 1000:.2f} ms, {count} messages shown")
+                       f"from {begin / 1000:.2f} ms" + (f", {count} messages shown" if run["messages"] else ""))
         for row in range(1, len(lanes)):
             axes.axhline(row - 0.5, color="white", lw=1.2, zorder=0)
     unit = 1000 if length > 2000 else 1
@@ -175,8 +175,8 @@ def draw(args, program):
     legend = [*(Patch(color=colour, label=label) for colour, label in compute_legend(runs)),
               Patch(color=ACTIVITY["start"], label="start a message"), Patch(color=ACTIVITY["wait"], label="wait in MPI"),
               Patch(color=ACTIVITY["poll"], label="poll"), Patch(color="#ededed", label="idle"),
-              Line2D([], [], color=MESSAGE[1], marker=marks[0], ms=4, lw=1, label=odd),
-              Line2D([], [], color=MESSAGE[0], marker=marks[1], ms=4, lw=1, label=even)]
+              *([Line2D([], [], color=MESSAGE[1], marker=marks[0], ms=4, lw=1, label=odd),
+                 Line2D([], [], color=MESSAGE[0], marker=marks[1], ms=4, lw=1, label=even)] if any(run["messages"] for run in runs) else [])]
     figure.legend(handles=legend, loc="upper center",
                   ncol=len(legend), bbox_to_anchor=(0.5, 1.0), fontsize=9, handlelength=1.3, columnspacing=1.3)
     figure.get_layout_engine().set(h_pad=0.06, rect=(0, 0, 1, 1 - 0.32 / figure.get_figheight())) # room for the legend

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/demo.py at small size, as a user without root, so that no situation has a delay: its sentences and its exit status,
-also if a run fails and if a field differs."""
+"""scripts/demo.py at small size, as a user without root, so that no situation has a delay: its sentences, its figure and its exit
+status, also if a run fails and if values are wrong. What its sentences and bars say of given times needs no run."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,10 +14,65 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 SCRIPTS = os.path.join(ROOT, "scripts")
 sys.path.insert(0, SCRIPTS)
-import demo  # noqa: E402
+from demonstration import overview, situations  # noqa: E402
 # Runs demo.py as it is, but it sees another user than root.
-WITHOUT_ROOT = (f"import os, runpy, sys; os.geteuid = lambda: 1000; sys.path.insert(0, {SCRIPTS!r}); "
+WITHOUT_ROOT = (f"import os, runpy, sys; os.geteuid = lambda: 1000; sys.path.insert(0, {SCRIPTS!r}); sys.argv[0] = 'demo.py'; "
                 f"runpy.run_path({os.path.join(SCRIPTS, 'demo.py')!r}, run_name='__main__')")
+
+
+def situation(name="plates", usual="plate after plate", ours="callbacks", delay="", others=()):
+    way = situations.Way
+    return situations.Situation(name, "Four plates", way(usual, []), way(ours, []), tuple(way(label, []) for label in others), delay)
+
+
+def compared(runs, block=None, **more):
+    """A situation with the seconds of its runs: of the usual way, of ours, and of others."""
+    each = overview.Compared(situation(**more), block)
+    for seconds in runs:
+        each.add(seconds)
+    return each
+
+
+MACHINE = types.SimpleNamespace(cores=2, load=0.1)
+COSTS = {"task_s": 1e-6, "message_s": 2e-6}
+
+
+class Sentences(unittest.TestCase):
+    def lines(self, *each, costs=None):
+        return overview.sentences(overview.report(MACHINE, list(each), costs or COSTS))
+
+    def test_what_gains_most_comes_first_and_losses_last(self):
+        found = self.lines(compared([(1, 2)] * 3, name="a"), compared([(3, 1)] * 3, name="b"), compared([(2, 1)] * 3, name="c"),
+                           compared([(1, 1)] * 3, name="d"))
+        self.assertEqual([line for line in found if line.endswith(":")],
+                         ["What Thence gains:", "No difference for certain:", "What it loses:"])
+        self.assertEqual([line.split(" times")[0].rpartition(" ")[2] for line in found if line.startswith("-")],
+                         ["3.00", "2.00", "1.00", "0.50"])
+
+    def test_runs_that_do_not_agree_are_no_gain(self):
+        self.assertIn("No difference for certain:", self.lines(compared([(1, 0.5), (1, 0.5), (1, 1.5), (1, 1.5)])))
+        # One disturbed run in four changes nothing.
+        self.assertIn("What Thence gains:", self.lines(compared([(1, 0.5), (1, 0.5), (1, 0.5), (1, 9)])))
+
+    def test_a_sentence_names_both_ways_the_others_the_delay_and_how_large_a_block_is(self):
+        found = self.lines(compared([(2, 1, 3)] * 3, block=100e-6, delay="300us", others=["MPI_Waitany by hand"]))
+        self.assertEqual(found[1], "- Four plates, 300 µs between two hosts: callbacks is 2.00 times as fast as plate after plate, "
+                                   "3.00 times as fast as MPI_Waitany by hand; a block takes 100 µs, 50 times a task or a message.")
+
+    def test_blocks_that_are_too_small_are_told(self):
+        found = self.lines(compared([(2, 1)] * 3, block=30e-6))
+        self.assertIn("15 times a task or a message, less than 20: too small here.", found[1])
+
+    def test_other_load_is_told(self):
+        busy = overview.report(types.SimpleNamespace(cores=2, load=7.25), [compared([(2, 1)])], COSTS)
+        self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (load 7.2)",
+                      overview.sentences(busy)[-1])
+
+    def test_all_situations_have_blocks_that_are_told_or_compute_nothing(self):
+        machine = types.SimpleNamespace(cores=8, program=lambda name: name, scaled=lambda n: n, field=lambda *_: "field.npy")
+        every = situations.all_situations(machine)
+        self.assertEqual(sorted(s.name for s in every if s.block is None), ["fibers", "small"])
+        self.assertEqual(len({s.name for s in every}), len(every))
 
 
 class Demo(unittest.TestCase):
@@ -29,7 +85,7 @@ class Demo(unittest.TestCase):
         os.mkdir(os.path.join(self.folder, "bin"))
 
     def demo(self, *arguments, fault=""):
-        """Runs the demonstration with a heat that obeys `fault`, a line of sh."""
+        """Runs the demonstration with programs that obey `fault`, a line of sh. Only heat and heat_plates are there."""
         for name, program in (("heat", self.heat), ("heat_plates", self.plates)):
             path = os.path.join(self.folder, "bin", name)
             with open(path, "w", encoding="utf-8") as file:
@@ -43,66 +99,38 @@ class Demo(unittest.TestCase):
         with open(os.path.join(self.out, "report.txt"), encoding="utf-8") as file:
             return file.read()
 
-    def test_says_a_sentence_for_each_situation_and_what_is_left_out(self):
-        done = self.demo("--only", "plates")
+    def test_runs_what_is_there_and_says_what_is_left_out(self):
+        done = self.demo("--only", "plates", "--only", "qr", "--only", "slow")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        lines = self.report().splitlines()
-        self.assertRegex(lines[0], r"^Four independent plates: the best of ours, (callbacks|coroutine), is \d+\.\d\d times")
-        self.assertEqual(lines[1], "Left out: the situations with a delay between two hosts, since this needs root, to make "
-                                   "network namespaces.")
-        self.assertEqual(lines[2], "All 7 parallel runs computed the values of the serial run, bit for bit.")
-        self.assertEqual(len(lines), 3)
-        self.assertIn("[4/7] Four independent plates: coroutine, to choose the fastest", done.stderr)
-
-    def test_what_was_fastest_runs_again(self):
-        done = self.demo("--only", "plates", "--repeats", "2")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("All 10 parallel runs computed", self.report())
-        self.assertRegex(done.stderr, r"\[8/10\].*: mpi, run 2\n\[9/10\].*: (callbacks|coroutine), run 2\n"
-                                      r"\[10/10\].*: forkjoin, run 2\n")
-
-    def test_all_ranks_have_rows_where_there_are_many_cores(self):
-        many = types.SimpleNamespace(cores=8, heat=self.heat, plates=self.plates, variants=["dataflow"],
-                                     mpi=lambda ranks, delay: [self.launcher, "-n", str(ranks)])
-        reference = os.path.join(self.folder, "field.npy")
-        subprocess.run([self.heat, *demo.plate_arguments(many), "--iterations", "1", "--field", reference], check=True, timeout=60,
-                       stdout=subprocess.DEVNULL)
-        name, command = demo.ways(many, [], None, "1", reference)[0]
-        self.assertEqual(name, "mpi")
-        self.assertIn("8", command)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_an_imbalanced_plate_has_both_shapes_and_names_that_of_the_best(self):
-        done = self.demo("--only", "imbalanced")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        cores = len(os.sched_getaffinity(0))
-        for ranks in (1, 2):
-            for variant in ("forkjoin", "dataflow"):
-                self.assertIn(f"costs five times as much: {variant}-{ranks}x{cores}, to choose", done.stderr)
-        self.assertRegex(self.report().splitlines()[0],
-                         r"the best of ours, (omp-tasks|tbb|dataflow) on (1 rank|2 ranks) x \d+ threads?, is \d+\.\d\d times.*"
-                         r"as fast as MPI only, .*as fast as forkjoin on (1 rank|2 ranks) x \d+ threads?")
+        self.assertIn("Four independent plates, one thread a rank: callbacks is ", self.report())
+        self.assertIn("Left out: slow, since there is no program bin/offload.", self.report())
+        self.assertIn("Left out: the situations with a delay between two hosts, since this needs root, to make network namespaces.",
+                      self.report())
+        self.assertIn("All 3 runs that were checked have the right values.", self.report())
+        with open(os.path.join(self.out, "overview.json"), encoding="utf-8") as file:
+            self.assertEqual([row["name"] for row in json.load(file)["situations"]], ["plates"])
+        if "no figures" not in done.stderr:
+            for name in ("overview", "plates"):
+                self.assertTrue(os.path.exists(os.path.join(self.out, f"{name}.png")), name)
 
     def test_a_run_that_fails_keeps_its_log_and_gives_status_1(self):
-        done = self.demo("--only", "plates", fault='case "$*" in *forkjoin*) echo "no luck"; exit 9 ;; esac')
+        done = self.demo("--only", "plates", fault='case "$*" in *waitany*) echo "no luck"; exit 9 ;; esac')
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        with open(os.path.join(self.out, "plates-forkjoin-0.log"), encoding="utf-8") as file:
+        with open(os.path.join(self.out, "plates-by-hand-1.log"), encoding="utf-8") as file:
             self.assertIn("no luck", file.read())
         self.assertIn("no luck", done.stderr)
-        self.assertIn("Four independent plates: not compared, since a run of forkjoin failed.", self.report())
-        self.assertNotIn("All", self.report())
+        self.assertIn("Some runs failed or have wrong values; their logs are kept.", self.report())
+        self.assertNotIn("callbacks is", self.report())
 
     def test_a_field_that_differs_gives_status_3(self):
-        # The serial run makes fewer iterations, so every field differs from the reference.
-        done = self.demo("--only", "balanced", fault='case "$*" in *--field*) plate=$1; shift 3; '
-                                                     'set -- "$plate" --iterations 1 "$@" ;; esac')
+        # The serial run makes more iterations, so every field differs from the reference.
+        done = self.demo("--only", "balanced", fault='case "$*" in *--field*) plate=$1 size=$3 block=$5; shift 7; set -- "$plate" '
+                                                     '--size "$size" --block "$block" --iterations 3 "$@" ;; esac')
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertIn("A balanced plate: not compared, since a run of mpi", self.report())
-        self.assertIn("0 computed the values", self.report())
+        self.assertIn("Some runs failed or have wrong values", self.report())
 
     def test_wrong_usage(self):
-        for arguments in (["--scale", "0"], ["--repeats", "100"], ["--only", "all"]):
+        for arguments in (["--scale", "0"], ["--repeats", "100"], ["--seconds", "0"], ["--only", "all"]):
             self.assertEqual(self.demo(*arguments).returncode, 2, arguments)
         self.assertFalse(os.path.exists(self.out))
         with open(self.out, "w", encoding="utf-8"):
