@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import Commands, fail, figures, load, save
+import timeline
 
 LEVELS = ["#dfe8f2", "#a9c4de", "#6c9bc6", "#3a6ea5", "#1f4a7a", "#122f52", "#0a1c33", "#050e1a", "#02060c"]
 RANKS = ["#d1495b", "#e4a84c", "#3f9c6b", "#8a3ffc", "#9d7660", "#2f6da8", "#b5638d", "#7f7f7f"]
@@ -69,7 +70,7 @@ def main():
     mesh = commands.add("mesh", command_mesh, "blocks and their levels over time", "Slices through the mesh at several steps, with a dot of the "
                         "rank's colour in each block, and how many blocks each level has (amr --mesh).", "mesh.png")
     mesh.add_argument("--height", type=float, default=0.25, help="z of the slice, from 0 to 1 [0.25]")
-    commands.add_timeline("three stages")
+    timeline.add_to(commands, "three stages")
     commands.run()
 
 

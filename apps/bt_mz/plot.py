@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import Commands, fail, figures, load, save
+import timeline
 
 ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow"]
 PARTS = [("compute", "compute"), ("mpi", "MPI"), ("idle", "idle")]
@@ -95,7 +96,7 @@ def main():
     table.add_argument("--check", action="store_true", help="exit with 3 if a run was not verified")
     commands.add("zones", command_zones, "the zones and their cost", "The zones of a run, who has them and what they cost (bt_mz --json).",
                  "zones.png")
-    commands.add_timeline("three steps")
+    timeline.add_to(commands, "three steps")
     commands.run()
 
 

@@ -82,18 +82,6 @@ class Commands:
             command.add_argument("-o", "--output", default=output, help=f"figure to write [{output}]")
         return command
 
-    def add_timeline(self, usual, programs=None):
-        """`usual`: how long the window is if there is no --length. `programs`: what writes such files, if not only this program."""
-        programs = programs or self.program
-
-        def draw(args):
-            from timeline import draw as draw_timelines
-            draw_timelines(args, programs)
-        lanes = self.add("timeline", draw, "what each thread did, and the messages",
-                         f"What each thread did, and the messages ({programs} --timeline); several runs on one scale.", "timeline.png")
-        lanes.add_argument("--begin", type=float, help="start of the window in milliseconds [chosen in the middle of the run]")
-        lanes.add_argument("--length", type=float, help=f"length of the window in milliseconds [about {usual}]")
-
     def run(self):
         args = self.parser.parse_args()
         args.function(args)

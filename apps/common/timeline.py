@@ -132,6 +132,16 @@ def draw_messages(axes, run, lanes, begin, end):
     return count
 
 
+def add_to(commands, usual, programs=None):
+    """Gives a plot.py the command `timeline`. `usual`: how long the window is if there is no --length. `programs`: what writes
+    such files, if not only the program of these commands."""
+    programs = programs or commands.program
+    lanes = commands.add("timeline", lambda args: draw(args, programs), "what each thread did, and the messages",
+                         f"What each thread did, and the messages ({programs} --timeline); several runs on one scale.", "timeline.png")
+    lanes.add_argument("--begin", type=float, help="start of the window in milliseconds [chosen in the middle of the run]")
+    lanes.add_argument("--length", type=float, help=f"length of the window in milliseconds [about {usual}]")
+
+
 def draw(args, program):
     runs = [load_timeline(f, program, (SPAN, SPAN_OF_PLATE)) for f in args.files]
     for file, run in zip(args.files, runs):

@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import Commands, fail, figures, load, save
+import timeline
 
 ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow", "tagaspi"]
 COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d",
@@ -158,7 +159,7 @@ def main():
     field = commands.add("field", command_field, "the temperature field", "The temperature field (heat --field, --start), side by side.", "field.png")
     field.add_argument("--titles", help="titles of the panels, separated by commas")
     commands.add("bars", command_bars, "speed and use of time", "Speed and use of time of several runs (heat --json).", "bars.png")
-    commands.add_timeline("three iterations", "heat or heat_plates")
+    timeline.add_to(commands, "three iterations", "heat or heat_plates")
     commands.run()
 
 
