@@ -93,6 +93,8 @@ TEST_F(tagaspi, a_range_is_complete_when_each_notification_of_it_has_arrived) {
     // The first arrives as often as all others together: it counts once, and what comes after that stays.
     gaspi_notification_id_t found = 0;
     ASSERT_EQ(gaspi_notify(1, static_cast<gaspi_rank_t>(rank), 10, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_notify(1, static_cast<gaspi_rank_t>(rank), 9, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_notify_waitsome(1, 9, 1, &found, GASPI_BLOCK), GASPI_SUCCESS); // so the one before has arrived
     while (gaspi_notify_waitsome(1, 10, 1, &found, GASPI_TEST) != GASPI_TIMEOUT) {
         std::this_thread::yield(); // until it is taken: a second arrival would overwrite it
     }
