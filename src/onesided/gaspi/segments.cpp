@@ -73,7 +73,13 @@ gaspi_return_t tell(process &self, gaspi_segment_id_t number, int rank) noexcept
         packet = here.sent = ++last_number;
     }
     const onesided::part_description mine = find_view(self, number)->describe();
-    return send(self, rank, {subject::part, packet, 0, &mine, sizeof mine});
+    const gaspi_return_t code = send(self, rank, {subject::part, packet, 0, &mine, sizeof mine});
+    if (code != GASPI_SUCCESS) { // no other thread has told anew: it was under way
+        const std::scoped_lock guard(registration_mutex);
+        told &here = registration(self, number, rank);
+        here.sent = here.sent == packet ? here.known : here.sent;
+    }
+    return code;
 }
 
 bool is_known(process &self, gaspi_segment_id_t number, int rank) noexcept {
@@ -100,7 +106,48 @@ void set_stage(gaspi_segment_id_t number, stage reached) noexcept {
     creating[number] = reached;
 }
 
-// What gaspi_segment_create() and _use() do. After a time-out it goes on where it was.
+// False, and nothing has changed: the part is in use.
+bool drop_part(process &self, gaspi_segment_id_t number) noexcept {
+    {
+        const std::scoped_lock guard(self.mutex);
+        self.has_part[number] = false;
+    }
+    if (!find_view(self, number)->drop_own()) {
+        const std::scoped_lock guard(self.mutex);
+        self.has_part[number] = true;
+        return false;
+    }
+    const std::scoped_lock guard(registration_mutex);
+    for (int i = 0; i < self.size; ++i) {
+        registration(self, number, i) = {};
+    }
+    creating[number] = stage::none; // its creation may have timed out
+    return true;
+}
+
+// Goes on with a part that was made, until all members know each other's.
+gaspi_return_t register_with_all(process &self, gaspi_segment_id_t number, std::span<const gaspi_rank_t> members,
+                                 gaspi_group_t group, const deadline &end) noexcept {
+    if (stage_of(number) == stage::none) {
+        for (const gaspi_rank_t each : members) {
+            if (each != self.rank) {
+                THENCE_GASPI_CHECK(tell(self, number, each));
+            }
+        }
+        set_stage(number, stage::registering);
+    }
+    if (stage_of(number) == stage::registering) {
+        for (const gaspi_rank_t each : members) {
+            if (each != self.rank) {
+                THENCE_GASPI_CHECK(wait_until_known(self, number, each, end));
+            }
+        }
+        set_stage(number, stage::barrier);
+    }
+    return pgaspi_barrier(group, end.left());
+}
+
+// What gaspi_segment_create() and _use() do. After a time-out it goes on where it was; after an error there is no part.
 gaspi_return_t create(gaspi_segment_id_t number, void *memory, gaspi_size_t bytes, gaspi_group_t group,
                       gaspi_timeout_t timeout_ms) noexcept {
     THENCE_GASPI_SELF();
@@ -114,28 +161,14 @@ gaspi_return_t create(gaspi_segment_id_t number, void *memory, gaspi_size_t byte
     if (number >= configuration.segment_max) {
         return GASPI_ERR_INV_SEG;
     }
-    const std::span<const gaspi_rank_t> all(ranks.get(), members);
-    const deadline end(timeout_ms);
     if (stage_of(number) == stage::none) {
         THENCE_GASPI_CHECK(make_part(self, number, memory, bytes));
-        for (const gaspi_rank_t each : all) {
-            if (each != self.rank) {
-                THENCE_GASPI_CHECK(tell(self, number, each));
-            }
-        }
-        set_stage(number, stage::registering);
     }
-    if (stage_of(number) == stage::registering) {
-        for (const gaspi_rank_t each : all) {
-            if (each != self.rank) {
-                THENCE_GASPI_CHECK(wait_until_known(self, number, each, end));
-            }
-        }
-        set_stage(number, stage::barrier);
-    }
-    const gaspi_return_t code = pgaspi_barrier(group, end.left());
-    if (code != GASPI_TIMEOUT) {
+    const gaspi_return_t code = register_with_all(self, number, {ranks.get(), members}, group, deadline(timeout_ms));
+    if (code == GASPI_SUCCESS) {
         set_stage(number, stage::none);
+    } else if (code != GASPI_TIMEOUT) {
+        drop_part(self, number);
     }
     return code;
 }
@@ -234,21 +267,7 @@ gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
     if (!has_part(self, segment_id)) {
         return GASPI_ERR_INV_SEG;
     }
-    {
-        const std::scoped_lock guard(self.mutex);
-        self.has_part[segment_id] = false;
-    }
-    if (!find_view(self, segment_id)->drop_own()) {
-        const std::scoped_lock guard(self.mutex);
-        self.has_part[segment_id] = true;
-        return GASPI_ERROR; // a task waits for its notifications
-    }
-    const std::scoped_lock guard(registration_mutex);
-    for (int i = 0; i < self.size; ++i) {
-        registration(self, segment_id, i) = {};
-    }
-    creating[segment_id] = stage::none; // its creation may have timed out
-    return GASPI_SUCCESS;
+    return drop_part(self, segment_id) ? GASPI_SUCCESS : GASPI_ERROR;
 }
 
 gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,

@@ -57,7 +57,12 @@ int main() {
     expect("long write", gaspi_write(0, 0, 2, 0, 0, 90'000, 0, GASPI_BLOCK), GASPI_ERROR);
     expect("read", gaspi_read_notify(0, 0, 2, 0, 0, 8, 3, 0, GASPI_BLOCK), GASPI_ERROR);
     expect("atomic", gaspi_atomic_fetch_add(0, 0, 2, 1, &old, GASPI_BLOCK), GASPI_ERROR);
-    expect("register", gaspi_segment_register(0, 2, GASPI_BLOCK), GASPI_ERROR);
+    for (int i = 0; i < 2; ++i) {
+        expect("register", gaspi_segment_register(0, 2, GASPI_BLOCK), GASPI_ERROR);
+        expect("create with one that is gone",
+               gaspi_segment_create(1, 8, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED), GASPI_ERROR);
+    }
+    expect("create without it", gaspi_segment_create(1, 8, pair, GASPI_BLOCK, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
     expect("allreduce", gaspi_allreduce(&in, &out, 1, GASPI_OP_SUM, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK),
            GASPI_ERROR);
     expect("the end", gaspi_proc_term(GASPI_BLOCK), GASPI_ERROR);
