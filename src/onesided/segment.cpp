@@ -109,6 +109,7 @@ bool segment::drop_own() noexcept {
         waiting.watch(kept_own_->notifications);
         return false;
     }
+    part_of(in.rank()).block.give_pages_back(); // other processes keep it mapped until they are told of another
     set_part(in.rank(), std::move(none));
     return true;
 }

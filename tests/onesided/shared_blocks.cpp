@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace thence::memory {
@@ -35,6 +36,24 @@ TEST_F(shared_blocks, have_cookies_of_their_own) {
     EXPECT_NE(other.cookie(), made.cookie());
     EXPECT_FALSE(open(other.descriptor(), other.bytes(), made.cookie())) << "its number is used for another block";
     EXPECT_EQ(shared_block().cookie(), 0U);
+}
+
+TEST_F(shared_blocks, whose_pages_are_given_back_take_no_memory_although_they_are_mapped) {
+    const shared_block opened = open(made.descriptor(), made.bytes(), made.cookie());
+    ASSERT_TRUE(opened);
+    std::memset(opened.data(), 5, opened.bytes());
+    const auto cookie = made.cookie();
+    const auto blocks = [&] {
+        struct stat about {};
+        EXPECT_EQ(fstat(made.descriptor(), &about), 0);
+        return about.st_blocks;
+    };
+    EXPECT_GT(blocks(), 0);
+    made.give_pages_back();
+    EXPECT_EQ(blocks(), 0);
+    EXPECT_EQ(opened.data()[10'000], 0);
+    opened.data()[10'000] = 1; // of a process that does not know it yet
+    EXPECT_FALSE(open(made.descriptor(), made.bytes(), cookie));
 }
 
 TEST_F(shared_blocks, cannot_be_made_shorter) {

@@ -97,6 +97,14 @@ shared_block shared_block::open(int process, int descriptor, std::size_t bytes, 
     return mapped;
 }
 
+void shared_block::give_pages_back() const noexcept {
+    if (descriptor_ >= 0) {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        const std::size_t pages = (whole(bytes_) + page - 1) / page * page; // a part of a page is only zeroed
+        fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(pages));
+    }
+}
+
 shared_block::~shared_block() {
     if (data_ != nullptr) {
         munmap(data_, whole(bytes_));

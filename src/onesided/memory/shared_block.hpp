@@ -44,6 +44,9 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     // A number that no other block of this node has.
     std::uint64_t cookie() const noexcept { return data_ != nullptr ? *cookie_at(data_, bytes_) : 0; }
+    // The system gets the pages of a block that was made here, although others may have mapped it: they find zeros, and
+    // nobody can open it any more.
+    void give_pages_back() const noexcept;
     // Of a block that was made here: what another process opens.
     int descriptor() const noexcept { return descriptor_; }
 
