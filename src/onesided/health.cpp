@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 namespace thence::onesided {
 
 health::~health() {
+    while (wire::packet *const each = lost_.pop()) {
+        wire::give_packet(each);
+    }
     if (descriptor_ >= 0) {
         close(descriptor_);
     }
@@ -37,6 +41,32 @@ void health::look() noexcept {
         failed.store(true, std::memory_order_relaxed);
         gone.store(true, std::memory_order_release);
     }
+}
+
+void health::keep_lost(wire::packet &announces) noexcept {
+    const std::scoped_lock guard(lock_);
+    lost_.add(announces);
+    any_lost_.store(true, std::memory_order_release);
+}
+
+bool health::take_lost(std::uint32_t serial) noexcept {
+    if (serial == 0) {
+        return false;
+    }
+    const std::scoped_lock guard(lock_);
+    base::linked_list<wire::packet> others;
+    bool found = false;
+    while (wire::packet *const each = lost_.pop()) {
+        if (!found && each->head.serial == serial) {
+            found = true;
+            wire::give_packet(each);
+        } else {
+            others.add(*each);
+        }
+    }
+    lost_.add_before(others);
+    any_lost_.store(!lost_.empty(), std::memory_order_release);
+    return found;
 }
 
 } // namespace thence::onesided

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known about whether another process works: whether an operation on it has failed, and whether it is gone. The
-// system tells of processes of this node that they have ended; of those of other nodes nobody does.
+// What is known about whether another process works: whether an operation on it has failed, whether it is gone, and
+// what it was asked for or told in packets that were lost, so that nobody waits for its part. The system tells of
+// processes of this node that they have ended; of those of other nodes nobody does.
 #pragma once
 
+#include "core/base/linked_list.hpp"
+#include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
+#include "onesided/wire/packet.hpp"
 
 #include <atomic>
+#include <cstdint>
 
 namespace thence::onesided {
 
@@ -24,7 +29,20 @@ public:
     // Asks the system whether it is gone.
     void look() noexcept;
 
+    // A packet that asks for a reply, or announces data, was lost after its call. Any thread.
+    void keep_lost(wire::packet &announces) noexcept;
+    // Whether the message with this number will not complete: the process is gone, or the packet was lost. True once
+    // for a packet that was lost.
+    bool will_not_answer(std::uint32_t serial) noexcept {
+        return gone.load(std::memory_order_acquire) || (any_lost_.load(std::memory_order_acquire) && take_lost(serial));
+    }
+
 private:
+    bool take_lost(std::uint32_t serial) noexcept;
+
+    base::spin_lock lock_; // guards the list
+    base::linked_list<wire::packet> lost_;
+    std::atomic<bool> any_lost_{false};
     int process_ = 0;     // 0: it is not watched
     int descriptor_ = -1; // that tells of its end; without it only its number is asked for
 };

@@ -14,6 +14,7 @@ using namespace thence;
 using api::fail;
 namespace reason = api::reason;
 using onesided::object_of;
+using result = notification::waiters::result; // a segment of this interface has its part until it is freed
 
 namespace {
 
@@ -163,7 +164,7 @@ int thence_notification_request(thence_segment segment, unsigned first, unsigned
     }
     request_waiter &waiter = *made.release(); // MPI owns it
     *request = waiter.request;
-    if (onesided::have_arrived(*object_of(segment), waiter, first, count, values)) {
+    if (onesided::wait_for(*object_of(segment), waiter, first, count, values) != result::waits) {
         mpi::table.Grequest_complete(waiter.request);
         mpi::table.Wait(request, MPI_STATUS_IGNORE); // complete: it becomes null
     }
@@ -192,7 +193,7 @@ int thence_notification_continue(thence_segment segment, unsigned first, unsigne
     made->data = data;
     *flag = 0;
     callback_waiter &waiter = *made.release();
-    if (onesided::have_arrived(*object_of(segment), waiter, first, count, values)) {
+    if (onesided::wait_for(*object_of(segment), waiter, first, count, values) != result::waits) {
         delete &waiter;
         *flag = 1;
     }

@@ -54,14 +54,19 @@ public:
             in_.count_complete(how_.entries);
         }
     }
-    // The request of an operation that is under way goes to its user, or to the queue. `expected`: see pending.
-    void is_under_way(MPI_Request request, std::uint64_t expected) noexcept {
+    // The request of an operation that is under way goes to its user, or to the queue. `expected`, `serial`: see
+    // pending.
+    void is_under_way(MPI_Request request, std::uint64_t expected, std::uint32_t serial) noexcept {
         if (how_.request != nullptr) {
             *how_.request = request;
+            if (how_.serial != nullptr) {
+                *how_.serial = serial;
+            }
             return;
         }
         made_->request = request;
         made_->expected = expected;
+        made_->serial = serial;
         if (how_.local_use != nullptr) {
             made_->local_use = how_.local_use;
             how_.local_use->fetch_add(1, std::memory_order_relaxed);
@@ -175,17 +180,17 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
         wire::transport::abandon(data);
         return code;
     }
-    rest.is_under_way(data, 0);
+    rest.is_under_way(data, 0, serial);
     return MPI_SUCCESS;
 }
 
 // Sends a packet that is answered by a reply of as many bytes as its header says, which go to `to`.
 int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept {
     space &in = at.of->in;
-    p.head.serial = in.wires().next_serial();
+    const std::uint32_t serial = p.head.serial = in.wires().next_serial();
     const std::uint64_t bytes = p.head.bytes;
     MPI_Request reply = MPI_REQUEST_NULL;
-    int code = in.wires().receive_reply(to, bytes, at.rank, p.head.serial, reply);
+    int code = in.wires().receive_reply(to, bytes, at.rank, serial, reply);
     if (code != MPI_SUCCESS) {
         wire::give_packet(&p);
         return code;
@@ -195,7 +200,7 @@ int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept 
         wire::transport::abandon(reply);
         return code;
     }
-    rest.is_under_way(reply, bytes);
+    rest.is_under_way(reply, bytes, serial);
     return MPI_SUCCESS;
 }
 

@@ -16,11 +16,12 @@ namespace thence::onesided {
 
 // Who learns of local completion.
 struct completion {
-    MPI_Request *request = nullptr; // null: the queue, for which the rest is
-    std::uint64_t tag = 0;          // reported by the queue
-    std::uint32_t completions = 0;  // so often
-    std::uint32_t entries = 0;      // without a tag: the room that was taken in the queue
-    pending *end = nullptr;         // told of a failure
+    MPI_Request *request = nullptr;  // null: the queue, for which the rest is
+    std::uint32_t *serial = nullptr; // with a request: where pending::serial goes
+    std::uint64_t tag = 0;           // reported by the queue
+    std::uint32_t completions = 0;   // so often
+    std::uint32_t entries = 0;       // without a tag: the room that was taken in the queue
+    pending *end = nullptr;          // told of a failure
     // Counts operations that use the part of this process, until each is complete.
     std::atomic<long> *local_use = nullptr;
 };

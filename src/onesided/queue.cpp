@@ -47,10 +47,13 @@ queue::~queue() {
 }
 
 bool queue::take_room(std::uint32_t entries, std::uint32_t most) noexcept {
+    if (entries == 0) {
+        return true;
+    }
     most = std::max(most, entries);
     std::uint32_t taken = room_.load(std::memory_order_relaxed);
     do {
-        if (taken > most - entries) {
+        if (taken > most - entries) { // no sum: it might overflow
             return false;
         }
     } while (!room_.compare_exchange_weak(taken, taken + entries, std::memory_order_relaxed));
@@ -62,6 +65,9 @@ void queue::add(pending &added) noexcept {
     added.number = added_++;
     list_.add(added);
     size_.fetch_add(1, std::memory_order_release);
+    if (added.is_end) {
+        ends_.fetch_add(1, std::memory_order_relaxed);
+    }
 }
 
 void queue::add_complete(pending &added) noexcept {
@@ -83,6 +89,9 @@ void queue::completed(pending &done, int error) noexcept {
     }
     if (done.local_use != nullptr) {
         done.local_use->fetch_sub(1, std::memory_order_release);
+    }
+    if (done.is_end) {
+        ends_.fetch_sub(1, std::memory_order_relaxed);
     }
     const bool has_tag = done.completions != 0;
     {
@@ -108,9 +117,10 @@ bool queue::is_complete(pending &each, bool is_oldest, int &error) noexcept {
     int flag = 0;
     MPI_Status status;
     error = mpi::table.Test(&each.request, &flag, &status);
-    if (error == MPI_SUCCESS && flag == 0 && each.of_target != nullptr &&
-        each.of_target->gone.load(std::memory_order_acquire)) {
-        wire::transport::abandon(each.request);
+    if (error == MPI_SUCCESS && flag == 0 && each.is_hopeless()) {
+        if (!wire::transport::abandon(each.request)) {
+            each.local_use = nullptr; // MPI may use the memory, so the part stays in use
+        }
         error = MPI_ERR_OTHER;
     }
     if (error != MPI_SUCCESS || flag == 0) {
@@ -192,6 +202,17 @@ void queue::give_room_of_complete() noexcept {
     for (pending *each = tags_.first(); each != nullptr; each = each->next) {
         give_room(std::exchange(each->entries, 0U));
     }
+}
+
+void queue::forget_complete() noexcept {
+    give_room_of_complete();
+    base::linked_list<pending> forgotten;
+    {
+        const std::scoped_lock guard(lock_);
+        forgotten.add_before(tags_);
+        error_ = MPI_SUCCESS;
+    }
+    drop_all(forgotten);
 }
 
 } // namespace thence::onesided

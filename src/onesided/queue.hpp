@@ -30,6 +30,7 @@ struct pending {
     MPI_Request request = MPI_REQUEST_NULL;
     std::uint64_t number = 0;      // in the order of the queue
     std::uint64_t expected = 0;    // bytes of a reply; fewer: the target has no such segment
+    std::uint32_t serial = 0;      // of the reply, or of the message with the data; 0: there is neither
     std::uint64_t tag = 0;         // of a user of the space (gaspi)
     std::uint32_t completions = 0; // how often the tag is reported; 0: not
     std::uint32_t entries = 0;     // the room that it has taken; as many as completions, if there are any
@@ -43,6 +44,8 @@ struct pending {
     pending *end = nullptr;                 // of what this is a part of
     std::atomic<long> *local_use = nullptr; // of the local part, counted down at completion
     health *of_target = nullptr;            // told if it fails. It fails if the target is gone
+    // Whether the target will not answer any more.
+    bool is_hopeless() const noexcept { return of_target != nullptr && of_target->will_not_answer(serial); }
 
     // Null if memory is exhausted.
     THENCE_INTERNAL static pending *make() noexcept;
@@ -61,7 +64,8 @@ public:
     queue &operator=(queue &&) = delete;
     ~queue();
 
-    // Takes room for so many entries, of `most`; more than that only in an empty queue. False: it is full.
+    // Takes room for so many entries, of `most`; more than that only in an empty queue. False: it is full. An operation
+    // that takes none always has room.
     bool take_room(std::uint32_t entries, std::uint32_t most) noexcept;
     // That of an operation that was not started.
     void give_room(std::uint32_t entries) noexcept { room_.fetch_sub(entries, std::memory_order_relaxed); }
@@ -86,6 +90,10 @@ public:
     unsigned take_tags(unsigned most, completed_tag *to) noexcept;
     // Gives back the room of all operations that are complete. Their tags stay.
     void give_room_of_complete() noexcept;
+    // The same, and forgets their tags and errors.
+    void forget_complete() noexcept;
+    // Whether the end of several reads is not complete.
+    bool has_ends() const noexcept { return ends_.load(std::memory_order_relaxed) != 0; }
 
 private:
     bool is_complete(pending &each, bool is_oldest, int &error) noexcept;
@@ -100,6 +108,7 @@ private:
     base::linked_list<pending> tags_;             // complete, with tags; `has_failed` is their status
     int error_ = MPI_SUCCESS;
     std::atomic<int> size_{0};
+    std::atomic<int> ends_{0};
     std::atomic<std::uint32_t> room_{0};
     std::atomic<std::uint32_t> untold_{0}; // of `room_`: entries that are complete, without a tag
 };

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <exception>
 #include <mutex>
 #include <vector>
 
@@ -144,9 +145,14 @@ bool set_up() noexcept {
     return true;
 }
 
-void add_space(space &added) noexcept {
+bool add_space(space &added) noexcept {
     const std::scoped_lock guard(spaces_lock);
-    spaces().push_back(&added);
+    try {
+        spaces().push_back(&added);
+        return true;
+    } catch (const std::exception &) {
+        return false;
+    }
 }
 
 void remove_space(space &removed) noexcept {
@@ -166,20 +172,25 @@ void messages_end() noexcept {
     with_messages.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-bool have_arrived(segment &at, notification::waiter &added, unsigned first, unsigned count,
-                  std::uint32_t *values) noexcept {
+notification::waiters::result wait_for(segment &at, notification::waiter &added, unsigned first, unsigned count,
+                                       std::uint32_t *values) noexcept {
     const continuation::busy_scope no_callback_here;
     waiting.fetch_add(1, std::memory_order_seq_cst);
     progress::engage();
     notification::arrived_list others; // it has overtaken them, since an arrival serves the oldest
-    const bool all_here = at.waiting.add(added, first, count, values, others);
-    if (all_here) {
+    const auto result = at.waiting.add(added, first, count, values, others);
+    if (result != notification::waiters::result::waits) {
         no_longer_waits();
     }
     if (others.first != nullptr) {
         call(others, LONG_MAX);
     }
-    return all_here;
+    return result;
+}
+
+void call_later(notification::waiter &called) noexcept {
+    waiting.fetch_add(1, std::memory_order_seq_cst);
+    keep_for_later(called);
 }
 
 void no_longer_waits() noexcept {

@@ -17,16 +17,20 @@ class space;
 THENCE_INTERNAL bool set_up() noexcept;
 
 // A space is polled between these two. The second waits for polls that look at it.
-void add_space(space &added) noexcept;
+// False if memory is exhausted.
+bool add_space(space &added) noexcept;
 void remove_space(space &removed) noexcept;
 // The space has messages. The helper thread starts with the first.
 void messages_begin() noexcept;
 void messages_end() noexcept;
 
-// Lists a waiter for [first, first + count) of a segment of this process, which has room. Its `arrived` calls
-// no_longer_waits(). True if all have arrived already: it was not listed. Nothing that waits is called here.
-THENCE_INTERNAL bool have_arrived(segment &at, notification::waiter &added, unsigned first, unsigned count,
-                                  std::uint32_t *values) noexcept;
+// Lists a waiter for [first, first + count) of a segment of this process, which has room; see waiters::add(). Its
+// `arrived` calls no_longer_waits(). Nothing that waits is called here.
+THENCE_INTERNAL notification::waiters::result wait_for(segment &at, notification::waiter &added, unsigned first,
+                                                       unsigned count, std::uint32_t *values) noexcept;
+// Calls `arrived` of an object that is in no list in the next run in which callbacks may run. It calls
+// no_longer_waits(). In a poll of a space with messages.
+THENCE_INTERNAL void call_later(notification::waiter &called) noexcept;
 THENCE_INTERNAL void no_longer_waits() noexcept;
 
 // Calls what waits: waiters of callbacks if callbacks may run on this thread, else they wait in a list for the next

@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/space.hpp"
 
-#include "core/base/settings.hpp"
+#include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/progress.hpp"
-#include "onesided/memory/other_process.hpp"
 #include "onesided/source.hpp"
 
 #include <algorithm>
 #include <exception>
-#include <unistd.h>
 
 namespace thence::onesided {
 
 using mpi::table;
-
-// What each process tells all others when a space is made.
-struct space::greeting {
-    std::uint64_t node;
-    std::uint64_t cookie;
-    std::uint64_t control_bytes;
-    std::uint64_t address; // of a copy of the cookie in memory that is not shared
-    std::int32_t process;
-    std::int32_t descriptor;
-    std::int32_t queues;
-    std::int32_t only_messages;
-    std::int32_t failed;
-    std::int32_t unused;
-};
 
 int complete(MPI_Request &request) noexcept {
     for (;;) {
@@ -43,76 +27,42 @@ int complete(MPI_Request &request) noexcept {
     }
 }
 
-space::space(MPI_Comm comm) noexcept : comm_(comm), arriving_(*this) {
+space::space(MPI_Comm comm, MPI_Comm collective) noexcept : comm_(comm), collective_(collective), arriving_(*this) {
     table.Comm_rank(comm_, &rank_);
     table.Comm_size(comm_, &size_);
 }
 
 space::~space() {
     wires_.reset();
-    if (comm_ != MPI_COMM_NULL) {
-        table.Comm_free(&comm_);
-    }
-    if (collective_ != MPI_COMM_NULL) {
-        table.Comm_free(&collective_);
-    }
-}
-
-bool space::make_own(int count) noexcept {
-    try {
-        peers.resize(static_cast<std::size_t>(size_));
-        queues.resize(static_cast<std::size_t>(std::max(count, 0)));
-        told_.resize(static_cast<std::size_t>(size_));
-        counts_ = std::make_unique<std::uint64_t[]>(2 * static_cast<std::size_t>(size_));
-        credits_ = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(size_));
-        health_ = std::make_unique<health[]>(static_cast<std::size_t>(size_));
-    } catch (const std::exception &) {
-        return false;
-    }
-    control_ = memory::shared_block::make(sizeof(std::uint64_t) * static_cast<std::size_t>(size_));
-    done_ = reinterpret_cast<std::atomic<std::uint64_t> *>(control_.data());
-    return static_cast<bool>(control_);
-}
-
-// Finds out how a process is reached.
-void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
-    peer &met = peers[static_cast<std::size_t>(rank)];
-    met.process = said.process;
-    met.why = text::own;
-    const bool only_messages = only_messages_ || said.only_messages != 0;
-    if (only_messages) {
-        met.why = text::by_setting;
-    }
-    if (rank == rank_) {
-        return;
-    }
-    if (said.node != memory::this_node()) {
-        met.why = only_messages ? met.why : text::other_node;
-        return;
-    }
-    memory::shared_block control =
-        memory::shared_block::open(said.process, said.descriptor, said.control_bytes, said.cookie);
-    if (control) { // so its number is that of this process in the system
-        health_of(rank).watch(said.process);
-    }
-    if (only_messages) {
-        return;
-    }
-    met.why = text::not_mapped;
-    if (!control) {
-        return;
-    }
-    met.control = std::move(control);
-    met.is_here = true;
-    met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data()) + rank_;
-    std::uint64_t seen = 0;
-    met.is_copied_to =
-        checks_copy && memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
+    table.Comm_free(&comm_);
+    table.Comm_free(&collective_);
 }
 
 void space::look_who_is_gone() noexcept {
     for (int i = 0; i < size_; ++i) {
         health_of(i).look();
+    }
+}
+
+void space::look_now_and_then() noexcept {
+    if (++polls_ < polls_of_look) {
+        return;
+    }
+    polls_ = 0;
+    const std::uint32_t now = base::coarse_milliseconds();
+    if (now - last_look_ < milliseconds_of_look) {
+        return;
+    }
+    last_look_ = now;
+    look_who_is_gone();
+    if (auto *const function = hopeless_.load(std::memory_order_acquire); function != nullptr) {
+        bool any = has_lost_.load(std::memory_order_acquire);
+        for (int i = 0; i < size_ && !any; ++i) {
+            any = is_gone(i);
+        }
+        if (any) {
+            function(*this);
+        }
     }
 }
 
@@ -144,92 +94,10 @@ bool space::wait_for_room(int rank) noexcept {
 }
 
 // The greatest of what all processes give.
-int space::agree(int mine, int &all) noexcept {
+int space::agree(MPI_Comm collective, int mine, int &all) noexcept {
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = table.Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX, collective_, &request);
+    const int code = table.Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX, collective, &request);
     return code == MPI_SUCCESS ? complete(request) : code;
-}
-
-int space::begin_messages() noexcept {
-    int failed = MPI_SUCCESS;
-    if (!wires_) {
-        wires_.emplace(comm_, arriving_);
-        failed = wires_->begin();
-        if (failed == MPI_SUCCESS && !arriving_.begin(*wires_, size_, static_cast<int>(queues.size()))) {
-            failed = MPI_ERR_NO_MEM;
-        }
-    }
-    int any = 1;
-    const int code = agree(failed != MPI_SUCCESS ? 1 : 0, any);
-    if (code != MPI_SUCCESS || any != 0) {
-        return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
-    }
-    has_messages_.store(true, std::memory_order_release);
-    messages_begin();
-    return MPI_SUCCESS;
-}
-
-int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_ptr<space> &made) noexcept {
-    MPI_Comm own = MPI_COMM_NULL;
-    MPI_Comm collective = MPI_COMM_NULL;
-    int code = table.Comm_dup(comm, &own);
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    table.Comm_set_errhandler(own, mpi::errors_return());
-    code = table.Comm_dup(own, &collective);
-    if (code != MPI_SUCCESS) {
-        table.Comm_free(&own);
-        return code;
-    }
-    std::unique_ptr<space> created(new space(own));
-    created->collective_ = collective;
-    created->only_messages_ = base::current_settings().onesided_messages;
-    const bool has_own = created->make_own(count);
-    // Private memory: it tells whether the system copies to it.
-    const auto probe = has_own ? created->control_.cookie() : 0;
-    greeting mine{};
-    mine.node = memory::this_node();
-    mine.cookie = probe;
-    mine.control_bytes = created->control_.bytes();
-    mine.address = reinterpret_cast<std::uintptr_t>(&probe);
-    mine.process = getpid();
-    mine.descriptor = created->control_.descriptor();
-    mine.queues = count;
-    mine.only_messages = created->only_messages_ ? 1 : 0;
-    mine.failed = has_own ? 0 : 1;
-    std::vector<greeting> all(static_cast<std::size_t>(created->size_));
-    MPI_Request request = MPI_REQUEST_NULL;
-    code = table.Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, collective, &request);
-    code = code == MPI_SUCCESS ? complete(request) : code;
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    int wants_messages = always_messages ? 1 : 0;
-    for (int i = 0; i < created->size_; ++i) {
-        const greeting &each = all[static_cast<std::size_t>(i)];
-        if (each.failed != 0 || each.queues != count || count < 1) { // so in all processes
-            code = each.failed != 0 ? MPI_ERR_NO_MEM : MPI_ERR_ARG;
-        }
-    }
-    if (code == MPI_SUCCESS) {
-        for (int i = 0; i < created->size_; ++i) {
-            created->meet(i, all[static_cast<std::size_t>(i)], true);
-            const peer &met = created->peers[static_cast<std::size_t>(i)];
-            wants_messages |= created->only_messages_ || (i != created->rank_ && !met.is_here) ? 1 : 0;
-        }
-    }
-    int any = 0;
-    const int agreed = created->agree(wants_messages, any); // after it nobody reads `probe`
-    code = code == MPI_SUCCESS ? agreed : code;
-    if (code == MPI_SUCCESS && any != 0) {
-        code = created->begin_messages();
-    }
-    if (code == MPI_SUCCESS) {
-        add_space(*created);
-        made = std::move(created);
-    }
-    return code;
 }
 
 int space::free_number() const noexcept {
@@ -293,7 +161,7 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     constexpr int failed = 2;
     int any = 0;
     const int mine_is = code != MPI_SUCCESS ? failed : wants_messages ? 1 : 0;
-    if (const int agreed = agree(mine_is, any); code == MPI_SUCCESS) {
+    if (const int agreed = agree(collective_, mine_is, any); code == MPI_SUCCESS) {
         code = agreed == MPI_SUCCESS && any == failed ? int{MPI_ERR_NO_MEM} : agreed;
     }
     if (code == MPI_SUCCESS && any != 0 && !has_messages()) {
@@ -309,6 +177,15 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     return MPI_SUCCESS;
 }
 
+// Tells each process its count, and learns what all have for this one.
+int space::tell_counts() noexcept {
+    std::uint64_t *const told = counts_.get();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code =
+        table.Ialltoall(told, sizeof *told, MPI_BYTE, told + size_, sizeof *told, MPI_BYTE, collective_, &request);
+    return code == MPI_SUCCESS ? complete(request) : code;
+}
+
 // Until all packets that any process has sent to this one are done.
 int space::drain() noexcept {
     if (!has_messages()) {
@@ -317,14 +194,11 @@ int space::drain() noexcept {
         return code == MPI_SUCCESS ? complete(request) : code;
     }
     const auto count = static_cast<std::size_t>(size_);
-    std::uint64_t *const sent = counts_.get();
-    std::uint64_t *const expected = sent + count;
     for (int i = 0; i < size_; ++i) {
-        sent[i] = wires_->sent_to(i);
+        counts_[static_cast<std::size_t>(i)] = wires_->sent_to(i);
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    int code = table.Ialltoall(sent, sizeof *sent, MPI_BYTE, expected, sizeof *sent, MPI_BYTE, collective_, &request);
-    code = code == MPI_SUCCESS ? complete(request) : code;
+    const int code = tell_counts();
+    const std::uint64_t *const expected = counts_.get() + count;
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
             ++i;
@@ -343,7 +217,7 @@ int space::error_if_pending(bool mine) noexcept {
         pending |= each.size() != 0 ? 1 : 0;
     }
     int any = 0;
-    const int code = agree(pending, any);
+    const int code = agree(collective_, pending, any);
     return code == MPI_SUCCESS && any != 0 ? MPI_ERR_PENDING : code;
 }
 
@@ -361,14 +235,29 @@ int space::free_segment(segment &freed) noexcept {
 }
 
 // After a drain: no credit is on its way to this process, so that its receives are for packets of transport::end().
-void space::wait_for_credits() noexcept {
-    for (int i = 0; i < size_; ++i) {
-        const std::uint64_t told = wires_->sent_to(i) / packets_of_credit * packets_of_credit;
-        while (i != rank_ && credits_[static_cast<std::size_t>(i)].load(std::memory_order_acquire) < told) {
-            continuation::make_progress();
-            wires_->poll();
+// Credits may have been lost, so they are counted when they have left.
+int space::wait_for_credits() noexcept {
+    const auto progress = [this] {
+        continuation::make_progress();
+        wires_->poll();
+    };
+    wires_->between_polls([] {}); // a poll may have done the last packet, and is about to send its credit
+    while (wires_->any_under_way()) {
+        progress();
+    }
+    const auto count = static_cast<std::size_t>(size_);
+    for (std::size_t i = 0; i < count; ++i) {
+        counts_[i] = credits_sent_[i].load(std::memory_order_acquire);
+    }
+    const int code = tell_counts();
+    for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
+        if (credits_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
+            ++i;
+        } else {
+            progress();
         }
     }
+    return code;
 }
 
 int space::end(bool with_segments) noexcept {
@@ -386,7 +275,9 @@ int space::end(bool with_segments) noexcept {
         return code; // messages may be under way
     }
     if (has_messages()) {
-        wait_for_credits();
+        if (code = wait_for_credits(); code != MPI_SUCCESS) {
+            return code;
+        }
         wires_->end();
         messages_end();
     }
@@ -395,7 +286,17 @@ int space::end(bool with_segments) noexcept {
 }
 
 bool space::poll() noexcept {
-    return has_messages() && wires_->poll();
+    if (!has_messages()) {
+        return false;
+    }
+    look_now_and_then();
+    const bool some = wires_->poll();
+    for (queue &each : queues) {
+        if (each.has_ends()) { // others may wait for what they set
+            each.look();
+        }
+    }
+    return some;
 }
 
 bool space::may_have_arrived() noexcept {
@@ -424,6 +325,20 @@ void space::other(wire::packet &p) noexcept {
     }
 }
 
+void space::lost(wire::packet &p, bool was_told) noexcept {
+    if (p.head.what == wire::kind::credit) { // the next one tells of these packets, too
+        credits_sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_release);
+    }
+    health &of = health_of(p.process);
+    of.failed.store(true, std::memory_order_relaxed);
+    if (was_told || p.head.serial == 0 || p.head.what == wire::kind::other) {
+        wire::give_packet(&p);
+    } else { // this process waits for a reply, or until its data have left
+        of.keep_lost(p);
+        has_lost_.store(true, std::memory_order_release);
+    }
+}
+
 void space::done(int process) noexcept {
     const std::uint64_t all = done_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release) + 1;
     if (all % packets_of_credit != 0 || process == rank_) [[likely]] {
@@ -434,12 +349,14 @@ void space::done(int process) noexcept {
         p->head.what = wire::kind::credit;
         p->head.operands[0] = all;
         p->length = sizeof p->head;
+        credits_sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
         wires_->send(*p, process);
     }
 }
 
 void space::credit(int process, std::uint64_t packets) noexcept {
     credits_[static_cast<std::size_t>(process)].store(packets, std::memory_order_release);
+    credits_here_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release);
 }
 
 } // namespace thence::onesided

@@ -113,8 +113,12 @@ public:
     wire::transport &wires() noexcept { return *wires_; }
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
     bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
-    // Asks the system which processes of this node are gone. Costs a call of the system for each.
+    // Asks the system which processes of this node are gone. Costs a call of the system for each. A poll of a space
+    // with messages does it every 50 ms.
     void look_who_is_gone() noexcept;
+    // Called by polls, at each such look while some process will not answer. It may not call MPI nor callbacks. For
+    // a user of the space whose operations leave requests.
+    void set_hopeless(void (*function)(space &)) noexcept { hopeless_.store(function, std::memory_order_release); }
     queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
 
     // What a poll does for this space. True if anything has happened.
@@ -126,7 +130,7 @@ public:
     void other(wire::packet &p) noexcept override;
     void done(int process) noexcept override;
     void credit(int process, std::uint64_t packets) noexcept override;
-    void lost(int process) noexcept override { health_of(process).failed.store(true, std::memory_order_relaxed); }
+    void lost(wire::packet &p, bool was_told) noexcept override;
 
     std::vector<peer> peers;
     std::vector<queue> queues;
@@ -134,22 +138,26 @@ public:
 private:
     static constexpr std::uint64_t most_on_their_way = 4096;
     static constexpr std::uint64_t packets_of_credit = 512;
+    static constexpr unsigned polls_of_look = 8;
+    static constexpr std::uint32_t milliseconds_of_look = 50;
 
-    explicit space(MPI_Comm comm) noexcept;
+    space(MPI_Comm comm, MPI_Comm collective) noexcept; // which are its own
     struct greeting;
     bool make_own(int queues) noexcept;
     void meet(int rank, const greeting &said, bool checks_copy) noexcept;
     int begin_messages() noexcept;
-    int agree(int mine, int &all) noexcept;
+    void look_now_and_then() noexcept;
+    static int agree(MPI_Comm collective, int mine, int &all) noexcept;
     int error_if_pending(bool mine) noexcept;
+    int tell_counts() noexcept;
     int drain() noexcept;
-    void wait_for_credits() noexcept;
+    int wait_for_credits() noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
 
     std::atomic<long> users_{0};
     MPI_Comm comm_; // a duplicate, for messages of the transport
-    MPI_Comm collective_ = MPI_COMM_NULL;
+    MPI_Comm collective_;
     int rank_ = 0;
     int size_ = 0;
     bool only_messages_ = false;
@@ -157,10 +165,18 @@ private:
     memory::shared_block control_;
     std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
     std::unique_ptr<health[]> health_;           // of each process
+    std::atomic<bool> has_lost_{false};          // some process has not got all packets
+    std::atomic<void (*)(space &)> hopeless_{nullptr};
+    unsigned polls_ = 0; // since the last look; one thread polls at a time
+    std::uint32_t last_look_ = 0;
     // For collective calls, which cannot fail in one process alone.
     std::vector<part_description> told_;
-    std::unique_ptr<std::uint64_t[]> counts_;               // of each process, twice
-    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_; // packets of this process that each other has done
+    std::unique_ptr<std::uint64_t[]> counts_; // of each process, twice: what it is told, what it has told
+    // Of each other process. Packets of this process that it has done, as its last credit says; messages with a credit
+    // that were sent to it and not lost, and those that came from it.
+    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_sent_;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_here_;
     std::optional<wire::transport> wires_;
     wire::order arriving_;
     other_function *other_ = nullptr;

@@ -143,6 +143,29 @@ TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
     ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 
+TEST_F(gaspi, an_atomic_operation_on_a_part_that_was_deleted_is_an_error) {
+    make(1, 64);
+    const char *const how = std::getenv("THENCE_ONESIDED");
+    if (size == 1 || how == nullptr || *how == 0) {
+        GTEST_SKIP() << "with messages to another rank: memory that a rank has deleted stays mapped";
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+    if (rank == 0) {
+        EXPECT_EQ(gaspi_segment_delete(1), GASPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0) {
+        gaspi_atomic_value_t old = 77;
+        EXPECT_EQ(gaspi_atomic_fetch_add(1, 8, 0, 1, &old, GASPI_BLOCK), GASPI_ERROR);
+        EXPECT_EQ(gaspi_atomic_compare_swap(1, 8, 0, 1, 2, &old, GASPI_BLOCK), GASPI_ERROR);
+        EXPECT_EQ(old, 77U);
+        std::vector<gaspi_state_t> states(size);
+        EXPECT_EQ(gaspi_state_vec_get(states.data()), GASPI_SUCCESS);
+        EXPECT_EQ(states[0], GASPI_STATE_CORRUPT);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST_F(gaspi, a_part_may_be_made_anew_while_others_write_to_it) {
     if (next == rank) {
         GTEST_SKIP() << "there are no others: a process that has deleted its part cannot write to it";

@@ -3,8 +3,11 @@
 #include "one_process.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace thence::fake {
@@ -82,6 +85,55 @@ TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
     world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
     EXPECT_TRUE(eventually([&] { return inside().health_of(0).failed.load(); }));
     expect_that_puts_work();
+}
+
+// The packet that says what the message is, or asks for it.
+TEST_F(failed_messages, nobody_waits_for_a_message_whose_packet_was_lost_on_its_way) {
+    for (const bool reads : {true, false}) {
+        MPI_Request on_its_way = MPI_REQUEST_NULL;
+        instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
+            *request = world.start();
+            on_its_way = is_packet(tag) ? *request : on_its_way;
+            return int{MPI_SUCCESS};
+        };
+        if (reads) {
+            EXPECT_EQ(thence_get(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+        } else {
+            EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+        }
+        EXPECT_EQ(queue_size(), 1);
+        world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
+        EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
+        expect_that_puts_work();
+    }
+}
+
+TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
+    MPI_Request packet = MPI_REQUEST_NULL;
+    instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
+        *request = world.start();
+        packet = is_packet(tag) ? *request : packet;
+        return int{MPI_SUCCESS};
+    };
+    const pid_t child = fork();
+    if (child == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    inside().health_of(0).watch(child); // as if it were the target
+    EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    std::thread kills([child] {
+        let_run();
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+    });
+    EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
+    EXPECT_TRUE(inside().is_gone(0));
+    kills.join();
+    world.complete(packet, {0, 0, 0, MPI_ERR_OTHER});
+    EXPECT_TRUE(eventually([&] { return inside().wires().sent_to(0) == 0; }))
+        << "the end waits for what counts as sent";
 }
 
 TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
@@ -168,6 +220,41 @@ TEST_F(failed_messages, a_target_that_takes_nothing_is_not_sent_more_than_4096_p
     waits.join();
     EXPECT_TRUE(eventually([&] { return value_of(4) == 1; }));
     EXPECT_TRUE(inside().has_room_for(0));
+}
+
+class two_processes : public failed_messages {
+protected:
+    two_processes() {
+        processes = 2;
+        EXPECT_EQ(thence_space_create(MPI_COMM_WORLD, 2, &of_two), MPI_SUCCESS);
+    }
+    ~two_processes() override { processes = 1; }
+    thence_space of_two = nullptr;
+};
+
+TEST_F(two_processes, the_end_does_not_wait_for_credits_that_were_lost) {
+    thence_segment reached = nullptr;
+    ASSERT_EQ(thence_segment_create(of_two, 8, 1, &reached), MPI_SUCCESS);
+    constexpr int for_a_credit = 512;
+    for (int i = 0; i <= for_a_credit; ++i) { // no credit comes
+        ASSERT_EQ(thence_notify(1, reached, 0, 1, 0), MPI_SUCCESS);
+    }
+    // And one of three of this process does not arrive.
+    int credits = 0;
+    instead_of_send = [&](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *request) {
+        const auto &sent = *static_cast<const wire::header *>(buffer);
+        if (count != 0 && sent.what == wire::kind::credit && ++credits == 2) {
+            return int{MPI_ERR_OTHER};
+        }
+        return send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, request);
+    };
+    for (int i = 0; i < 3 * for_a_credit; ++i) {
+        onesided::object_of(of_two)->done(1);
+    }
+    EXPECT_EQ(credits, 3);
+    instead_of_send = nullptr;
+    EXPECT_EQ(thence_segment_free(&reached), MPI_SUCCESS);
+    EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
 }
 
 } // namespace

@@ -52,7 +52,7 @@ struct part {
     // True if it has arrived already.
     bool wait_for(counted &w, unsigned i) {
         arrived_list others;
-        const bool here = waiting.add(w, i, 1, &w.value, others);
+        const bool here = waiting.add(w, i, 1, &w.value, others) == waiters::result::all_here;
         call(others);
         return here;
     }
@@ -162,7 +162,7 @@ TEST(notification_waiters, a_range_needs_each_of_its_notifications) {
     std::array<std::uint32_t, 200> values{};
     arrived_list others;
     p.own.set(60, 61); // has arrived before
-    EXPECT_FALSE(p.waiting.add(w, 50, 200, values.data(), others));
+    EXPECT_EQ(p.waiting.add(w, 50, 200, values.data(), others), waiters::result::waits);
     EXPECT_EQ(p.own.read(60), 0U);
     for (unsigned i = 249; i >= 50; --i) {
         if (i != 60) {
@@ -239,7 +239,7 @@ TEST(notification_waiters, no_arrival_is_lost_under_stress) {
             again &w = all[to_wait.back()];
             to_wait.pop_back();
             arrived_list others;
-            if (p.waiting.add(w, w.number, 1, &w.value, others)) {
+            if (p.waiting.add(w, w.number, 1, &w.value, others) == waiters::result::all_here) {
                 take(w);
             }
         }
@@ -254,6 +254,26 @@ TEST(notification_waiters, no_arrival_is_lost_under_stress) {
     }
     EXPECT_FALSE(wrong);
     EXPECT_EQ(p.own.find(0, writers * each), writers * each);
+}
+
+// Another thread has deleted the part since the caller has looked how many notifications it has.
+TEST(notifications, nobody_waits_for_those_of_a_part_that_is_gone) {
+    part p(100);
+    counted w;
+    arrived_list others;
+    ASSERT_TRUE(p.waiting.forget());
+    EXPECT_EQ(p.waiting.add(w, 50, 1, &w.value, others), waiters::result::no_such);
+    part few(10);
+    p.waiting.watch(few.own);
+    ASSERT_TRUE(p.waiting.make_room());
+    EXPECT_EQ(p.waiting.add(w, 10, 1, &w.value, others), waiters::result::no_such);
+    EXPECT_EQ(p.waiting.add(w, 11, ~0U, &w.value, others), waiters::result::no_such);
+    EXPECT_FALSE(p.waiting.any());
+    EXPECT_EQ(p.waiting.add(w, 9, 1, &w.value, others), waiters::result::waits);
+    few.own.set(9, 5);
+    p.look();
+    EXPECT_EQ(w.times, 1);
+    EXPECT_EQ(w.value, 5U);
 }
 
 } // namespace

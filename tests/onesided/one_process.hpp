@@ -23,6 +23,9 @@ inline decltype(thence::mpi::table.Isend) send_of_fake = nullptr;
 // True: a receive with this tag does not start.
 inline bool (*refuses_receive)(int tag) = nullptr;
 inline decltype(thence::mpi::table.Irecv) receive_of_fake = nullptr;
+// How many processes a space has, 1 or 2. Messages to the other one come back from this one, so what the other one is told
+// of them holds for this one.
+inline int processes = 1;
 
 inline int send_or_fail(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                         MPI_Request *request) {
@@ -30,11 +33,18 @@ inline int send_or_fail(const void *buffer, int count, MPI_Datatype type, int to
                            : send_of_fake(buffer, count, type, to, tag, comm, request);
 }
 
-// Collective calls of one process.
+inline void hear_from_all(const void *from, int bytes, void *to) {
+    for (int i = 0; i < processes; ++i) {
+        std::memcpy(static_cast<unsigned char *>(to) + static_cast<std::ptrdiff_t>(i) * bytes, from,
+                    static_cast<std::size_t>(bytes));
+    }
+}
+
+// Collective calls.
 inline void install_collectives() {
     auto &table = thence::mpi::table;
     table.Comm_size = [](MPI_Comm, int *size) {
-        *size = 1;
+        *size = processes;
         return int{MPI_SUCCESS};
     };
     table.Comm_test_inter = [](MPI_Comm, int *flag) {
@@ -43,11 +53,21 @@ inline void install_collectives() {
     };
     table.Iallgather = [](const void *from, int count, MPI_Datatype, void *to, int, MPI_Datatype, MPI_Comm,
                           MPI_Request *request) {
-        std::memcpy(to, from, static_cast<std::size_t>(count));
+        hear_from_all(from, count, to);
         *request = MPI_REQUEST_NULL;
         return int{MPI_SUCCESS};
     };
-    table.Ialltoall = table.Iallgather;
+    table.Ialltoall = [](const void *from, int count, MPI_Datatype, void *to, int, MPI_Datatype, MPI_Comm,
+                         MPI_Request *request) {
+        for (int i = 0; i < processes; ++i) {
+            const std::ptrdiff_t last = processes - 1;
+            std::memcpy(static_cast<unsigned char *>(to) + (last - i) * count,
+                        static_cast<const unsigned char *>(from) + std::ptrdiff_t{i} * count,
+                        static_cast<std::size_t>(count));
+        }
+        *request = MPI_REQUEST_NULL;
+        return int{MPI_SUCCESS};
+    };
     table.Iallreduce = [](const void *from, void *to, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *request) {
         std::memcpy(to, from, sizeof(int));
         *request = MPI_REQUEST_NULL;

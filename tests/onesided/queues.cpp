@@ -2,6 +2,8 @@
 // The room of a queue, tags, and the end of several reads.
 #include "one_process.hpp"
 
+#include <atomic>
+
 namespace thence::fake {
 namespace {
 
@@ -64,6 +66,7 @@ TEST_F(queue_rules, more_than_the_queue_has_fits_an_empty_queue) {
     EXPECT_TRUE(of.take_room(9, 4));
     EXPECT_FALSE(of.take_room(1, 4));
     EXPECT_FALSE(of.take_room(9, 4));
+    EXPECT_TRUE(of.take_room(0, 4)) << "an operation of a task takes none";
     of.give_room(9);
     EXPECT_TRUE(of.take_room(UINT32_MAX, 4));
     EXPECT_FALSE(of.take_room(1, 4));
@@ -95,10 +98,53 @@ TEST_F(queue_rules, requests_complete_in_any_order_and_tags_come_with_their_erro
     EXPECT_EQ(take(), 3U);
 }
 
+TEST_F(queue_rules, that_is_used_again_knows_nothing_of_operations_before) {
+    MPI_Request failed = world.start();
+    ASSERT_TRUE(of.take_room(3, 8));
+    of.add(made(failed));
+    of.add_complete(made(MPI_REQUEST_NULL, 5, 2));
+    world.complete(failed, {0, 0, 0, MPI_ERR_OTHER});
+    of.look();
+    of.forget_complete();
+    EXPECT_EQ(take(), 0U);
+    EXPECT_EQ(of.take_error(), MPI_SUCCESS);
+    EXPECT_EQ(of.room_taken(), 0U);
+}
+
+TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_process_that_is_gone) {
+    onesided::health target;
+    std::atomic<long> uses{2};
+    MPI_Request requests[2] = {world.start(), world.start()};
+    for (MPI_Request each : requests) {
+        pending &p = made(each);
+        p.of_target = &target;
+        p.local_use = &uses;
+        of.add(p);
+    }
+    of.look();
+    EXPECT_EQ(of.size(), 2);
+    target.gone = true;
+    world.cancelling = on_cancel::ignore; // they are matched
+    of.look();
+    EXPECT_EQ(of.size(), 0) << "nobody waits for them";
+    EXPECT_NE(of.take_error(), MPI_SUCCESS);
+    EXPECT_EQ(uses, 2);
+    for (MPI_Request each : requests) {
+        world.complete(each);
+    }
+    world.cancelling = on_cancel::complete_at_once;
+    pending &p = made(world.start());
+    p.of_target = &target;
+    p.local_use = &uses;
+    of.add(p);
+    of.look();
+    EXPECT_EQ(uses, 1) << "it was not matched";
+}
+
 class end_of_reads : public queue_rules {
 protected:
     // Two reads, and what comes after them.
-    void start() {
+    void start(queue &of) {
         end = pending::make();
         end->is_end = true;
         end->notification = 3;
@@ -118,7 +164,7 @@ protected:
 };
 
 TEST_F(end_of_reads, comes_after_all_of_them) {
-    start();
+    start(of);
     world.complete(reads[1], {0, 0, 8});
     of.look();
     EXPECT_EQ(value_of(3), 0U);
@@ -129,8 +175,17 @@ TEST_F(end_of_reads, comes_after_all_of_them) {
     EXPECT_EQ(of.take_error(), MPI_SUCCESS);
 }
 
+TEST_F(end_of_reads, is_noticed_by_a_poll) {
+    start(inside().queue_of(1));
+    world.complete(reads[0], {0, 0, 8});
+    world.complete(reads[1], {0, 0, 8});
+    EXPECT_TRUE(eventually([&] { return value_of(3) == 6; })) << "nobody has asked the queue";
+    EXPECT_EQ(queue_size(1), 0);
+    EXPECT_FALSE(inside().queue_of(1).has_ends());
+}
+
 TEST_F(end_of_reads, does_not_tell_of_data_that_are_not_here) {
-    start();
+    start(of);
     world.complete(reads[0], {0, 0, 8, MPI_ERR_OTHER});
     of.look();
     world.complete(reads[1], {0, 0, 8});
@@ -141,7 +196,7 @@ TEST_F(end_of_reads, does_not_tell_of_data_that_are_not_here) {
 }
 
 TEST_F(end_of_reads, does_not_tell_of_a_reply_that_is_too_short) {
-    start();
+    start(of);
     world.complete(reads[0], {0, 0, 8});
     world.complete(reads[1], {0, 0, 0});
     of.look();

@@ -48,6 +48,7 @@ struct unfinished {
     std::uint64_t operands[2];
     MPI_Request request = MPI_REQUEST_NULL;
     std::uint64_t old = 0; // MPI writes to it
+    std::uint32_t serial = 0;
 
     bool has_arguments_of(const unfinished &other) const noexcept {
         return what == other.what && segment == other.segment && offset == other.offset && rank == other.rank &&
@@ -121,30 +122,10 @@ private:
 // Makes progress, also of reads with a notification.
 THENCE_INTERNAL void make_progress(process &self) noexcept;
 
-// Called by a loop that waits, after each turn. Asks now and then which ranks are gone.
-class watch {
-public:
-    explicit watch(process &self) noexcept : self_(self) {}
-    void turn() noexcept {
-        const auto now = std::chrono::steady_clock::now();
-        if (now >= next_) {
-            if (next_ != std::chrono::steady_clock::time_point()) {
-                self_.world->look_who_is_gone();
-            }
-            next_ = now + std::chrono::milliseconds(50);
-        }
-    }
-
-private:
-    process &self_;
-    std::chrono::steady_clock::time_point next_;
-};
-
-// Waits until `done()`. False: the time is over. `done` fails where it waits for a rank that is gone.
+// Waits until `done()`. False: the time is over. `done` fails where it waits for a rank that is gone, which polls find.
 template <class Done> bool wait_until(process &self, const deadline &end, Done done) {
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     backoff.longest = 20'000;
-    watch ranks(self);
     while (!done()) {
         make_progress(self);
         if (done()) {
@@ -153,7 +134,6 @@ template <class Done> bool wait_until(process &self, const deadline &end, Done d
         if (end.has_passed()) {
             return false;
         }
-        ranks.turn();
         thence_backoff_pause(&backoff);
     }
     return true;

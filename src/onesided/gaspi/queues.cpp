@@ -30,18 +30,36 @@ void keep_unfinished(process &self, std::list<unfinished> &one) noexcept {
     self.unfinished_atomics.splice(self.unfinished_atomics.end(), one);
 }
 
+// MPI may still write to what is in it, so it is never destroyed.
+void keep_for_ever(std::list<unfinished> &one) noexcept {
+    static std::mutex mutex; // guards the list
+    static auto *const all = new std::list<unfinished>;
+    const std::scoped_lock guard(mutex);
+    all->splice(all->end(), one);
+}
+
 enum class end_of_atomic { none, success, failure };
 
-end_of_atomic test(process &self, unfinished &started) noexcept {
+// Of the operation in a list of one, which is empty afterwards if MPI still uses its memory.
+end_of_atomic test(process &self, std::list<unfinished> &one) noexcept {
+    unfinished &started = one.front();
     int flag = 0;
-    if (MPI_Test(&started.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    MPI_Status status;
+    const bool is_direct = started.request == MPI_REQUEST_NULL;
+    if (MPI_Test(&started.request, &flag, &status) != MPI_SUCCESS) {
         return end_of_atomic::failure;
     }
     if (flag != 0) {
-        return end_of_atomic::success;
+        int bytes = sizeof started.old;
+        if (!is_direct) {
+            MPI_Get_count(&status, MPI_BYTE, &bytes);
+        }
+        return bytes == sizeof started.old ? end_of_atomic::success : end_of_atomic::failure; // it has no such part
     }
-    if (self.world->is_gone(started.rank)) {
-        wire::transport::abandon(started.request);
+    if (self.world->health_of(started.rank).will_not_answer(started.serial)) {
+        if (!wire::transport::abandon(started.request)) {
+            keep_for_ever(one);
+        }
         return end_of_atomic::failure;
     }
     return end_of_atomic::none;
@@ -66,16 +84,16 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
         } catch (const std::exception &) {
             return GASPI_ERR_MEMALLOC;
         }
-        if (onesided::atomic(what, asked.operands, {view, rank, offset}, &one.front().old, own_queue,
-                             {&one.front().request}) != MPI_SUCCESS) {
+        unfinished &begun = one.front();
+        if (onesided::atomic(what, asked.operands, {view, rank, offset}, &begun.old, own_queue,
+                             {&begun.request, &begun.serial}) != MPI_SUCCESS) {
             return GASPI_ERROR;
         }
     }
     parts.reset();
-    unfinished &started = one.front();
     end_of_atomic found = end_of_atomic::none;
     const deadline end(timeout_ms);
-    if (!wait_until(self, end, [&] { return (found = test(self, started)) != end_of_atomic::none; })) {
+    if (!wait_until(self, end, [&] { return (found = test(self, one)) != end_of_atomic::none; })) {
         keep_unfinished(self, one);
         return GASPI_TIMEOUT;
     }
@@ -83,7 +101,7 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
         self.world->health_of(rank).failed.store(true, std::memory_order_relaxed);
         return GASPI_ERROR;
     }
-    *old = started.old;
+    *old = one.front().old;
     return GASPI_SUCCESS;
 }
 
@@ -119,7 +137,7 @@ bool finish_atomics(process &self, const deadline &end) noexcept {
             }
             one.splice(one.end(), self.unfinished_atomics, self.unfinished_atomics.begin());
         }
-        if (!wait_until(self, end, [&] { return test(self, one.front()) != end_of_atomic::none; })) {
+        if (!wait_until(self, end, [&] { return test(self, one) != end_of_atomic::none; })) {
             keep_unfinished(self, one);
             return false;
         }
@@ -180,7 +198,7 @@ gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue) {
     if (deleted.size() != 0) {
         return GASPI_ERROR; // its operations are not complete
     }
-    deleted.give_room_of_complete();
+    deleted.forget_complete();
     const std::scoped_lock guard(self.mutex);
     self.has_queue[queue] = false;
     return GASPI_SUCCESS;

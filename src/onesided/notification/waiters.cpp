@@ -52,14 +52,18 @@ void waiters::serve(unsigned i, std::uint32_t value, arrived_list &ready) noexce
     ready.add(w);
 }
 
-bool waiters::add(waiter &added, unsigned first, unsigned count, std::uint32_t *values, arrived_list &others) noexcept {
+waiters::result waiters::add(waiter &added, unsigned first, unsigned count, std::uint32_t *values,
+                             arrived_list &others) noexcept {
     const std::scoped_lock guard(lock_);
+    if (first > oldest_.size() || count > oldest_.size() - first) {
+        return result::no_such;
+    }
     if (count == 1 && oldest_[first] == nullptr) { // the common case needs no list if it has arrived
         if (const std::uint32_t value = slots_.take(first); value != 0) {
             if (values != nullptr) {
                 *values = value;
             }
-            return true;
+            return result::all_here;
         }
     }
     added.missing = count;
@@ -93,7 +97,7 @@ bool waiters::add(waiter &added, unsigned first, unsigned count, std::uint32_t *
             others.add(*each);
         }
     }
-    return itself;
+    return itself ? result::all_here : result::waits;
 }
 
 // The memory may go as soon as nobody waits, so it is not looked at without the lock.

@@ -76,9 +76,11 @@ public:
     bool forget() noexcept;
     // Makes the memory for the lists, if it was not made. False if there is none.
     bool make_room() noexcept { return has_room_.load(std::memory_order_acquire) || make_lists(); }
-    // Waits for [first, first + count). `values` may be null. True if all have arrived already: the waiter is not
-    // listed. `others`: older waiters that were served meanwhile. There is room, and `added.many` for more than one.
-    bool add(waiter &added, unsigned first, unsigned count, std::uint32_t *values, arrived_list &others) noexcept;
+    // Waits for [first, first + count), unless all have arrived already, or the part that had them is gone meanwhile:
+    // then the waiter is not listed. `values` may be null. `others`: older waiters that were served meanwhile. There
+    // was room, and there is `added.many` for more than one.
+    enum class result { waits, all_here, no_such };
+    result add(waiter &added, unsigned first, unsigned count, std::uint32_t *values, arrived_list &others) noexcept;
     // Looks at what has been marked. Adds those that have all to `ready`. If another thread looks already, or adds, it
     // does nothing.
     void look(arrived_list &ready) noexcept;

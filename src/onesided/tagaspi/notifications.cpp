@@ -67,12 +67,14 @@ gaspi_return_t await(gaspi_segment_id_t number, gaspi_notification_id_t first, g
     if (!raise(made->owner)) {
         return GASPI_ERROR;
     }
+    using result = notification::waiters::result;
     event_waiter &waiter = *made.release();
-    if (onesided::have_arrived(at, waiter, first, count, values)) {
+    const result found = onesided::wait_for(at, waiter, first, count, values);
+    if (found != result::waits) {
         lower(waiter.owner, MPI_SUCCESS);
         delete &waiter;
     }
-    return GASPI_SUCCESS;
+    return found == result::no_such ? GASPI_ERR_INV_SEG : GASPI_SUCCESS; // another thread has deleted the part
 }
 
 } // namespace

@@ -43,8 +43,8 @@ public:
     virtual void done(int process) noexcept = 0;
     // A process has done so many packets of this one.
     virtual void credit(int process, std::uint64_t packets) noexcept = 0;
-    // A packet to this process was lost. Any thread.
-    virtual void lost(int process) noexcept = 0;
+    // See receiver. It gives the packet back.
+    virtual void lost(packet &p, bool was_told) noexcept = 0;
 
 protected:
     ~local_parts() = default;
@@ -60,7 +60,7 @@ public:
 
     void arrived(packet &p) noexcept override;
     bool poll() noexcept override;
-    void lost(int process) noexcept override { parts_.lost(process); }
+    void lost(packet &p, bool was_told) noexcept override { parts_.lost(p, was_told); }
 
 private:
     struct stream {

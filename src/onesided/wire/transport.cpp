@@ -78,7 +78,7 @@ void transport::look_at_sent() noexcept {
             ++not_left;
             continue;
         }
-        has_left(*each, code);
+        has_left(*each, code, false);
         under_way_.fetch_sub(1, std::memory_order_release);
     }
     const std::scoped_lock guard(lock_);
@@ -103,14 +103,15 @@ bool transport::poll() noexcept {
 }
 
 // The target counts no packet that was lost, so it is not counted here either.
-void transport::has_left(packet &p, int code) noexcept {
-    if (code != MPI_SUCCESS) {
-        if (p.head.what != kind::credit) {
-            sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
-        }
-        to_.lost(p.process);
+void transport::has_left(packet &p, int code, bool in_send) noexcept {
+    if (code == MPI_SUCCESS) {
+        give_packet(&p);
+        return;
     }
-    give_packet(&p);
+    if (p.head.what != kind::credit) {
+        sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
+    }
+    to_.lost(p, in_send);
 }
 
 int transport::send(packet &p, int process) noexcept {
@@ -125,7 +126,7 @@ int transport::send(packet &p, int process) noexcept {
         code = table.Test(&p.request, &flag, MPI_STATUS_IGNORE);
     }
     if (code != MPI_SUCCESS || flag != 0) {
-        has_left(p, code);
+        has_left(p, code, true);
         return code;
     }
     const std::scoped_lock guard(lock_);
@@ -134,9 +135,14 @@ int transport::send(packet &p, int process) noexcept {
     return MPI_SUCCESS;
 }
 
-void transport::abandon(MPI_Request &request) noexcept {
+bool transport::abandon(MPI_Request &request) noexcept {
     table.Cancel(&request);
+    int flag = 0;
+    if (table.Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+        return true;
+    }
     table.Request_free(&request);
+    return false;
 }
 
 std::uint32_t transport::next_serial() noexcept {

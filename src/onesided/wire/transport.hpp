@@ -29,8 +29,8 @@ public:
     virtual void arrived(packet &p) noexcept = 0;
     // Looks what has completed. True if anything has.
     virtual bool poll() noexcept = 0;
-    // A packet to this process was lost. Any thread.
-    virtual void lost(int process) noexcept = 0;
+    // A packet was lost, and is given to the receiver. `was_told`: send() has returned the error. Any thread.
+    virtual void lost(packet &p, bool was_told) noexcept = 0;
 
 protected:
     ~receiver() = default;
@@ -51,8 +51,9 @@ public:
 
     // Sends a packet, and owns it from then on. Returns an error code: then it was not sent.
     int send(packet &p, int process) noexcept;
-    // Of a message that the other process will not learn of, since its packet was not sent.
-    static void abandon(MPI_Request &request) noexcept;
+    // Of a message that will not complete: the other process is gone, or does not learn of it. False: it is matched
+    // already, and MPI may still use its memory.
+    static bool abandon(MPI_Request &request) noexcept;
     // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
     // fewer tags than that.
     std::uint32_t next_serial() noexcept;
@@ -89,7 +90,7 @@ private:
     bool has_ended() noexcept;
     bool take_arrived() noexcept;
     void look_at_sent() noexcept;
-    void has_left(packet &p, int code) noexcept;
+    void has_left(packet &p, int code, bool in_send) noexcept;
 
     MPI_Comm comm_;
     receiver &to_;
