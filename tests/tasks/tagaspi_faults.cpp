@@ -1,66 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong calls of TAGASPI, and operations that fail, in tasks of a runtime that counts what is bound to them. With an
-// argument it is one test by itself: `without_threads` begins MPI on a lower thread level, `uninitialized` calls
-// everything before the beginning.
+// argument it is one test by itself: `without_threads` begins MPI on a lower thread level, `without_threads_in_one` in one
+// process, `uninitialized` calls everything before the beginning.
+#include "counted_task.hpp"
 #include "tagaspi_fixture.hpp"
 
 #include <GASPI_Ext.h>
-#include <thence/task_runtime.h>
-#include <thence/thence.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <sched.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
-
-// A task is this object while `body` runs in it. Other threads lower its events.
-struct counted_task {
-    std::atomic<std::uint64_t> raised{0};
-    std::atomic<std::uint64_t> lowered{0};
-    std::atomic<int> error{MPI_SUCCESS};
-    bool refuses = false;
-};
-thread_local counted_task *current = nullptr;
-
-const thence_task_runtime counting{sizeof(thence_task_runtime),
-                                   "counting",
-                                   []() -> void * { return current; },
-                                   nullptr,
-                                   nullptr,
-                                   [](void *task, std::uint64_t n) {
-                                       static_cast<counted_task *>(task)->raised += n;
-                                       return static_cast<counted_task *>(task)->refuses ? 1 : 0;
-                                   },
-                                   [](void *task, std::uint64_t n, int error) {
-                                       int none = MPI_SUCCESS;
-                                       static_cast<counted_task *>(task)->error.compare_exchange_strong(none, error);
-                                       static_cast<counted_task *>(task)->lowered += n;
-                                       return 0;
-                                   },
-                                   nullptr,
-                                   nullptr,
-                                   nullptr,
-                                   nullptr,
-                                   nullptr};
-
-gaspi_return_t in(counted_task &task, const std::function<gaspi_return_t()> &body) {
-    current = &task;
-    const gaspi_return_t code = body();
-    current = nullptr;
-    return code;
-}
-
-void wait_until(const std::function<bool()> &done) {
-    while (!done()) {
-        thence_progress();
-        std::this_thread::yield();
-    }
-}
 
 bool is_by_messages() {
     const char *const how = std::getenv("THENCE_ONESIDED");
@@ -71,6 +29,10 @@ class tagaspi_faults : public tagaspi {
 protected:
     static constexpr gaspi_size_t bytes = 64;
     void SetUp() override {
+        gaspi_config_t chosen{};
+        ASSERT_EQ(gaspi_config_get(&chosen), GASPI_SUCCESS);
+        chosen.transfer_size_max = gaspi_size_t{1} << 32;
+        ASSERT_EQ(gaspi_config_set(chosen), GASPI_SUCCESS);
         ASSERT_EQ(thence_task_runtime_add(&counting), MPI_SUCCESS);
         tagaspi::SetUp();
         make<char>(0, bytes);
@@ -213,6 +175,123 @@ TEST_F(tagaspi_faults, a_failed_read_marks_the_rank_and_tells_the_runtime) {
     }
 }
 
+// Nobody asks the queue of the read.
+TEST_F(tagaspi_faults, a_task_learns_of_the_end_of_a_read_that_is_no_tasks) {
+    constexpr gaspi_size_t large = 300000;
+    make<char>(1, 2 * large);
+    meet();
+    counted_task task;
+    EXPECT_EQ(in(task, [] { return tagaspi_notify_iwait(1, 7, GASPI_NOTIFICATION_IGNORE); }), GASPI_SUCCESS);
+    EXPECT_EQ(gaspi_read_notify(1, large, next, 1, 0, large, 7, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    wait_until([&] { return task.lowered == task.raised; });
+    EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(tagaspi_faults, a_segment_with_data_of_a_task_under_way_is_not_deleted) {
+    constexpr gaspi_size_t large = 8000000;
+    char *const target = make<char>(1, large);
+    ASSERT_EQ(gaspi_segment_alloc(2, large, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    gaspi_pointer_t memory = nullptr;
+    ASSERT_EQ(gaspi_segment_ptr(2, &memory), GASPI_SUCCESS);
+    std::fill_n(static_cast<char *>(memory), large, 'x');
+    meet();
+    counted_task writes;
+    EXPECT_EQ(in(writes, [&] { return tagaspi_write_notify(2, 0, next, 1, 0, large, 1, 1, 0); }), GASPI_SUCCESS);
+    gaspi_return_t code = GASPI_ERROR;
+    wait_until([&] { return (code = gaspi_segment_delete(2)) != GASPI_ERROR; });
+    EXPECT_EQ(code, GASPI_SUCCESS);
+    wait_until([&] { return writes.lowered == writes.raised; });
+    counted_task waits;
+    EXPECT_EQ(in(waits, [] { return tagaspi_notify_iwait(1, 1, GASPI_NOTIFICATION_IGNORE); }), GASPI_SUCCESS);
+    wait_until([&] { return waits.lowered == waits.raised; });
+    EXPECT_EQ(std::count(target, target + large, 'x'), static_cast<long>(large));
+    // A part that a task waits for stays, too.
+    counted_task waits_for_second;
+    EXPECT_EQ(in(waits_for_second, [] { return tagaspi_notify_iwait(1, 2, GASPI_NOTIFICATION_IGNORE); }),
+              GASPI_SUCCESS);
+    EXPECT_EQ(gaspi_segment_delete(1), GASPI_ERROR);
+    meet();
+    EXPECT_EQ(tagaspi_notify(1, next, 2, 1, 0), GASPI_SUCCESS);
+    wait_until([&] { return waits_for_second.lowered == waits_for_second.raised; });
+}
+
+TEST_F(tagaspi_faults, a_processor_has_its_queue_although_the_thread_that_makes_the_group_may_not_use_it) {
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    std::vector<std::size_t> processors;
+    for (std::size_t i = 0; i < CPU_SETSIZE && processors.size() < 2; ++i) {
+        if (CPU_ISSET(i, &before)) {
+            processors.push_back(i);
+        }
+    }
+    if (processors.size() < 2) {
+        GTEST_SKIP() << "with two processors";
+    }
+    const auto bind = [](std::size_t processor) {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(processor, &only);
+        EXPECT_EQ(sched_setaffinity(0, sizeof only, &only), 0);
+    };
+    bind(processors[0]);
+    const auto all = static_cast<gaspi_number_t>(CPU_COUNT(&before));
+    ASSERT_EQ(tagaspi_queue_group_create(1, 0, 2, GASPI_QUEUE_GROUP_POLICY_CPU_RR), GASPI_SUCCESS);
+    std::array<gaspi_queue_id_t, 2> found{99, 99};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        std::thread([&] {
+            bind(processors[i]);
+            for (int turn = 0; turn < 2; ++turn) {
+                EXPECT_EQ(tagaspi_queue_group_get_queue(1, &found[i]), GASPI_SUCCESS);
+            }
+        }).join();
+    }
+    EXPECT_LT(found[0], 2);
+    EXPECT_LT(found[1], 2);
+    if (all == 2) { // else two of them may be neighbours
+        EXPECT_NE(found[0], found[1]);
+    }
+    EXPECT_EQ(tagaspi_queue_group_delete(1), GASPI_SUCCESS);
+    EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+// The last message of it is so short that it is complete at once.
+TEST_F(tagaspi_faults, a_task_waits_for_all_messages_of_more_than_a_message_moves) {
+    if (std::getenv("THENCE_TEST_LARGE") == nullptr) {
+        GTEST_SKIP() << "THENCE_TEST_LARGE is not set: 2 GiB for each rank";
+    }
+    constexpr gaspi_size_t large = (gaspi_size_t{1} << 30) + 8;
+    auto *const data = make<std::uint64_t>(1, 2 * large / sizeof(std::uint64_t));
+    constexpr gaspi_size_t words = large / sizeof *data;
+    data[0] = 11;
+    data[words - 2] = 22;
+    data[words - 1] = 33;
+    meet();
+    counted_task writes;
+    EXPECT_EQ(in(writes, [&] { return tagaspi_write_notify(1, 0, next, 1, large, large, 1, 1, 0); }), GASPI_SUCCESS);
+    EXPECT_EQ(writes.raised, is_by_messages() ? 1U : 0U);
+    counted_task waits;
+    EXPECT_EQ(in(waits, [] { return tagaspi_notify_iwait(1, 1, GASPI_NOTIFICATION_IGNORE); }), GASPI_SUCCESS);
+    wait_until([&] { return waits.lowered == waits.raised && writes.lowered == writes.raised; });
+    EXPECT_EQ(writes.error, MPI_SUCCESS);
+    EXPECT_EQ(data[words], 11U);
+    EXPECT_EQ(data[2 * words - 2], 22U);
+    EXPECT_EQ(data[2 * words - 1], 33U);
+    meet();
+    data[0] = 44;
+    counted_task reads;
+    EXPECT_EQ(in(reads, [&] { return tagaspi_read(1, large, next, 1, 0, large, 0); }), GASPI_SUCCESS);
+    wait_until([&] { return reads.lowered == reads.raised; });
+    EXPECT_EQ(data[words], 44U);
+    EXPECT_EQ(in(reads, [&] { return tagaspi_read(1, large, next, 1, 8, large, 0); }), GASPI_SUCCESS);
+    wait_until([&] { return reads.lowered == reads.raised; });
+    gaspi_size_t most = 0;
+    EXPECT_EQ(gaspi_transfer_size_max(&most), GASPI_SUCCESS);
+    expect(GASPI_ERR_INV_SIZE, "longer than the configuration allows",
+           [&] { return tagaspi_read(1, 0, next, 1, 0, most + 1, 0); });
+    expect(GASPI_ERR_INV_REM_OFF, "the second message is behind the end",
+           [&] { return tagaspi_write(1, 0, next, 1, large + 16, large, 0); });
+}
+
 TEST_F(tagaspi_faults, it_begins_and_ends_once) {
     EXPECT_EQ(tagaspi_proc_init(GASPI_BLOCK), GASPI_ERR_INITED);
 }
@@ -276,8 +355,30 @@ int begin_without_threads() {
     return faults;
 }
 
+// In one process of several it fails in all, and none waits for that one.
+int begin_without_threads_in_one() {
+    const char *rank = nullptr;
+    for (const char *const each : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) { // of launchers
+        rank = rank != nullptr ? rank : std::getenv(each);
+    }
+    const bool is_first = rank != nullptr && std::strcmp(rank, "0") == 0;
+    int provided = -1;
+    MPI_Init_thread(nullptr, nullptr, is_first ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE, &provided);
+    int least = provided;
+    MPI_Allreduce(&provided, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (least < MPI_THREAD_MULTIPLE) { // MPI may give more than it was asked for
+        check(tagaspi_proc_init(GASPI_BLOCK) == (provided == least ? GASPI_ERR_ENV : GASPI_ERROR), "tagaspi_proc_init");
+        check(gaspi_proc_init(GASPI_BLOCK) == GASPI_SUCCESS, "gaspi_proc_init");
+        check(gaspi_proc_term(GASPI_BLOCK) == GASPI_SUCCESS, "gaspi_proc_term");
+    }
+    MPI_Finalize();
+    std::fprintf(stderr, "%d faults\n", faults);
+    return faults;
+}
+
 int call_uninitialized() {
     gaspi_notification_t value = 0;
+    gaspi_queue_id_t queue = 0;
     const auto all_say = [&](gaspi_return_t code) {
         check(tagaspi_proc_term(GASPI_BLOCK) == code, "tagaspi_proc_term");
         check(tagaspi_write(0, 0, 0, 0, 0, 8, 0) == code, "tagaspi_write");
@@ -288,6 +389,9 @@ int call_uninitialized() {
         check(tagaspi_notify_iwaitall(0, 0, 1, &value) == code, "tagaspi_notify_iwaitall");
         check(tagaspi_queue_group_create(0, 0, 1, GASPI_QUEUE_GROUP_POLICY_DEFAULT) == code,
               "tagaspi_queue_group_create");
+        check(tagaspi_queue_group_get_queue(0, &queue) == code, "tagaspi_queue_group_get_queue");
+        check(tagaspi_queue_group_delete(0) == code, "tagaspi_queue_group_delete");
+        check(tagaspi_read_list(0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0) == code, "an empty list");
     };
     all_say(GASPI_ERR_NOINIT);
     check(tagaspi_proc_init(GASPI_BLOCK) == GASPI_SUCCESS, "tagaspi_proc_init");
@@ -302,6 +406,9 @@ int call_uninitialized() {
 int main(int argc, char **argv) {
     if (argc > 1 && std::strcmp(argv[1], "without_threads") == 0) {
         return begin_without_threads();
+    }
+    if (argc > 1 && std::strcmp(argv[1], "without_threads_in_one") == 0) {
+        return begin_without_threads_in_one();
     }
     if (argc > 1 && std::strcmp(argv[1], "uninitialized") == 0) {
         return call_uninitialized();

@@ -82,8 +82,11 @@ unsigned char *local_address(process &self, const piece &each) noexcept {
     return find_view(self, each.local_segment)->own().memory + each.local_offset;
 }
 
-MPI_Request *request_of(const informed &who, std::size_t i) noexcept {
-    return who.requests != nullptr ? who.requests + i : nullptr;
+void ask_for_request(completion &how, const informed &who, std::size_t i) noexcept {
+    if (who.requests != nullptr) {
+        how.request = &who.requests[i].request;
+        how.serial = &who.requests[i].serial;
+    }
 }
 
 // The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
@@ -152,7 +155,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
         const bool is_last = i + 1 == pieces.size();
-        how.request = request_of(who, i);
+        ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         how.completions = is_last && after != nullptr ? 2 * tags : tags;
         const place to{find_view(self, each.remote_segment), rank, each.remote_offset};
@@ -163,7 +166,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         count(counter::bytes_written, each.bytes);
     }
     if (pieces.empty() && after != nullptr) {
-        how.request = request_of(who, 0);
+        ask_for_request(how, who, 0);
         how.completions = tags;
         return start(here, how,
                      [&](const completion &to_tell) { return onesided::notify(rank, told, queue, to_tell); });
@@ -198,7 +201,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
-        how.request = request_of(who, i);
+        ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         const place from{find_view(self, each.remote_segment), rank, each.remote_offset};
         THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {

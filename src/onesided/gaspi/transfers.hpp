@@ -26,12 +26,18 @@ struct notice {
     gaspi_notification_t value = 0; // 0: none
 };
 
+// What a piece that is not complete leaves to the caller.
+struct left_piece {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::uint32_t serial = 0; // health::will_not_answer() takes it
+};
+
 // Who learns that an operation is locally complete: gaspi_wait() and, by a tag, gaspi_request_wait(); or whoever has
-// the requests, one for each piece, null before the call and of a piece that is complete on return. Operations with
-// requests take no room in the queue: nobody has to take them off.
+// the requests, one for each piece of at most 1 GiB, null before the call and of a piece that is complete on return.
+// Operations with requests take no room in the queue: nobody has to take them off.
 struct informed {
     gaspi_tag_t tag = GASPI_TAG_NULL;
-    MPI_Request *requests = nullptr;
+    left_piece *requests = nullptr;
 };
 
 // No pieces: a notification alone.

@@ -12,6 +12,8 @@ namespace thence::tagaspi {
 MPI_Request requests_of_tasks = MPI_REQUEST_NULL;
 constinit std::atomic<bool> running{false};
 constinit std::atomic<long> outstanding{0};
+constinit std::atomic<long> lowering{0};
+thread_local constinit long lowering_here = 0;
 
 namespace {
 
@@ -35,6 +37,30 @@ bool begin() noexcept {
                             &requests_of_tasks) == MPI_SUCCESS;
 }
 
+void free_requests() noexcept {
+    if (thence_is_cr(requests_of_tasks) != 0) { // else MPI has ended, and it with it
+        thence_free(&requests_of_tasks);
+    }
+}
+
+// Whether it is so in all processes.
+bool everywhere(bool here) noexcept {
+    int mine = here ? 1 : 0;
+    int all = 0;
+    return gaspi_allreduce(&mine, &all, 1, GASPI_OP_MIN, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK) ==
+               GASPI_SUCCESS &&
+           all != 0;
+}
+
+bool any_is_gone(gaspi::process &self) noexcept {
+    for (int i = 0; i < self.size; ++i) {
+        if (self.world->is_gone(i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 } // namespace
 
 } // namespace thence::tagaspi
@@ -45,17 +71,16 @@ using namespace thence::tagaspi;
 extern "C" {
 
 gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms) {
-    int is_there = 0;
-    MPI_Initialized(&is_there);
-    if (is_there != 0 && !has_threads()) {
-        return GASPI_ERR_ENV;
-    }
     THENCE_GASPI_CHECK(gaspi_proc_init(timeout_ms));
-    if ((is_there == 0 && !has_threads()) || !begin()) {
-        gaspi_proc_term(timeout_ms);
-        return is_there == 0 ? GASPI_ERR_ENV : GASPI_ERROR;
+    THENCE_GASPI_SELF();
+    const bool threads = has_threads();
+    if (!everywhere(threads && begin())) { // so in all processes, which end it together
+        free_requests();
+        gaspi_proc_term(GASPI_BLOCK);
+        return threads ? GASPI_ERROR : GASPI_ERR_ENV;
     }
     thence_task_runtimes_use_();
+    self.world->set_hopeless(&look_for_hopeless);
     running.store(true, std::memory_order_release);
     return GASPI_SUCCESS;
 }
@@ -63,20 +88,22 @@ gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms) {
 gaspi_return_t tagaspi_proc_term(const gaspi_timeout_t timeout_ms) {
     THENCE_TAGASPI_SELF();
     const deadline end(timeout_ms);
-    if (!wait_until(self, end, [] { return outstanding.load(std::memory_order_acquire) == 0; })) {
+    // Where a rank is gone, what it would have notified never comes, and the end of GASPI fails.
+    if (!wait_until(self, end, [&] { return outstanding.load(std::memory_order_acquire) == 0 || any_is_gone(self); })) {
         return GASPI_TIMEOUT;
     }
-    const gaspi_return_t code = gaspi_proc_term(timeout_ms);
-    if (code == GASPI_TIMEOUT) {
-        return code;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    while (lowering.load(std::memory_order_acquire) > lowering_here) { // the program may remove its runtime afterwards
+        thence_backoff_pause(&backoff);
+    }
+    if (const gaspi_return_t code = gaspi_proc_term(end.left()); code != GASPI_SUCCESS) {
+        return code; // nothing has ended
     }
     running.store(false, std::memory_order_release);
     thence_task_runtimes_release_();
     forget_queue_groups();
-    if (thence_is_cr(requests_of_tasks) != 0) { // else MPI has ended, and it with it
-        thence_free(&requests_of_tasks);
-    }
-    return code;
+    free_requests();
+    return GASPI_SUCCESS;
 }
 
 } // extern "C"

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <dirent.h>
-#include <exception>
 #include <mutex>
 #include <sched.h>
-#include <vector>
 
 namespace thence::tagaspi {
 
@@ -28,9 +27,14 @@ struct queue_group {
 
 std::mutex changing;
 std::array<queue_group, most_groups> groups;
-// The position of each processor among those that this process may use, those of one NUMA node beside each other.
-std::vector<unsigned> positions;
-unsigned processors = 0;
+
+// The processors that threads of this process may use, or were found on, have positions, those of one NUMA node beside
+// each other. Each thread may be bound to some, and be made later, so a processor that has no position gets one when
+// a thread asks on it. Read without the mutex.
+constexpr int no_position = -1;
+std::array<std::atomic<int>, CPU_SETSIZE> positions{};
+std::atomic<unsigned> processors{0};
+cpu_set_t known; // under the mutex
 
 // The NUMA node of a processor; 0 where the system does not say.
 int node_of(std::size_t processor) noexcept {
@@ -48,35 +52,62 @@ int node_of(std::size_t processor) noexcept {
     return node;
 }
 
-void find_processors() {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (!positions.empty() || sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+void add_processors_of_threads() noexcept {
+    DIR *const folder = opendir("/proc/self/task");
+    if (folder == nullptr) {
         return;
+    }
+    while (const dirent *const entry = readdir(folder)) {
+        cpu_set_t allowed;
+        CPU_ZERO(&allowed);
+        if (const int thread = std::atoi(entry->d_name);
+            thread > 0 && sched_getaffinity(thread, sizeof allowed, &allowed) == 0) {
+            CPU_OR(&known, &known, &allowed);
+        }
+    }
+    closedir(folder);
+}
+
+// With the mutex.
+void find_processors() noexcept {
+    add_processors_of_threads();
+    if (const int here = sched_getcpu(); here >= 0 && here < CPU_SETSIZE) {
+        CPU_SET(static_cast<std::size_t>(here), &known);
     }
     struct where {
         int node;
         std::size_t processor;
     };
-    std::vector<where> all;
-    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
-        if (CPU_ISSET(i, &allowed)) {
-            all.push_back({node_of(i), i});
+    std::array<where, CPU_SETSIZE> all;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        positions[i].store(no_position, std::memory_order_relaxed);
+        if (CPU_ISSET(i, &known)) {
+            all[found++] = {node_of(i), i};
         }
     }
-    std::ranges::stable_sort(all, {}, &where::node);
-    positions.resize(CPU_SETSIZE, 0);
-    for (unsigned i = 0; i < all.size(); ++i) {
-        positions[all[i].processor] = i;
+    std::sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(found), [](const where &a, const where &b) {
+        return a.node != b.node ? a.node < b.node : a.processor < b.processor;
+    });
+    for (std::size_t i = 0; i < found; ++i) {
+        positions[all[i].processor].store(static_cast<int>(i), std::memory_order_relaxed);
     }
-    processors = static_cast<unsigned>(all.size());
+    processors.store(static_cast<unsigned>(found), std::memory_order_relaxed);
 }
 
 unsigned position_here() noexcept {
     const int processor = sched_getcpu();
-    return processor >= 0 && static_cast<std::size_t>(processor) < positions.size()
-               ? positions[static_cast<std::size_t>(processor)]
-               : 0;
+    if (processor < 0 || processor >= CPU_SETSIZE) {
+        return 0;
+    }
+    const std::atomic<int> &at = positions[static_cast<std::size_t>(processor)];
+    if (at.load(std::memory_order_relaxed) == no_position) {
+        const std::scoped_lock guard(changing);
+        if (at.load(std::memory_order_relaxed) == no_position) {
+            find_processors();
+        }
+    }
+    return static_cast<unsigned>(std::max(at.load(std::memory_order_relaxed), 0));
 }
 
 } // namespace
@@ -115,11 +146,7 @@ gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_gro
     if (made.count != 0) {
         return GASPI_ERR_INITED;
     }
-    try {
-        find_processors();
-    } catch (const std::exception &) {
-        return GASPI_ERR_MEMALLOC;
-    }
+    find_processors();
     made.begin = queue_begin;
     made.policy = policy;
     made.calls.store(0, std::memory_order_relaxed);
@@ -128,6 +155,7 @@ gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_gro
 }
 
 gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_group) {
+    THENCE_TAGASPI_RUNNING()
     const std::scoped_lock guard(changing);
     if (queue_group >= most_groups || groups[queue_group].count == 0) {
         return GASPI_ERR_INV_NUM;
@@ -137,6 +165,7 @@ gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_gro
 }
 
 gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_group, gaspi_queue_id_t *const queue) {
+    THENCE_TAGASPI_RUNNING()
     THENCE_GASPI_NOT_NULL(queue);
     if (queue_group >= most_groups || groups[queue_group].count == 0) {
         return GASPI_ERR_INV_NUM;
@@ -145,10 +174,11 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
     unsigned which = 0;
     if (from.policy == GASPI_QUEUE_GROUP_POLICY_DEFAULT) {
         which = from.calls.fetch_add(1, std::memory_order_relaxed) % from.count;
-    } else if (processors > from.count) { // neighbours share a queue
-        which = static_cast<unsigned>(std::uint64_t{position_here()} * from.count / processors);
-    } else {
-        which = position_here();
+    } else { // neighbours share a queue, if there are fewer
+        const unsigned here = position_here();
+        const unsigned all = processors.load(std::memory_order_relaxed);
+        which = all > from.count ? static_cast<unsigned>(std::uint64_t{here} * from.count / all) : here;
+        which = std::min(which, from.count - 1); // a processor may be added meanwhile
     }
     *queue = static_cast<gaspi_queue_id_t>(from.begin + which);
     return GASPI_SUCCESS;

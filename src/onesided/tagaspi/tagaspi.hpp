@@ -22,7 +22,12 @@ extern MPI_Request requests_of_tasks;
 extern std::atomic<bool> running;
 // Events of tasks that are not lowered.
 extern std::atomic<long> outstanding;
+// Threads that are about to lower an event, and how often this one is: the runtime may run a task in that.
+extern std::atomic<long> lowering;
+extern thread_local constinit long lowering_here;
 
+// In a poll, while a rank is gone or has not got all packets: whose operations wait for it in vain are told.
+void look_for_hopeless(onesided::space &of) noexcept;
 // The process ends.
 void forget_queue_groups() noexcept;
 
@@ -36,15 +41,22 @@ inline bool raise(const thence_task &task) noexcept {
 }
 // `error`: of MPI. The task may be complete, and its memory gone, when this returns.
 inline void lower(const thence_task &task, int error) noexcept {
+    lowering.fetch_add(1, std::memory_order_relaxed);
+    ++lowering_here;
     outstanding.fetch_sub(1, std::memory_order_release);
     task.runtime->lower_events(task.handle, 1, error);
+    --lowering_here;
+    lowering.fetch_sub(1, std::memory_order_release);
 }
 
 } // namespace thence::tagaspi
 
-// The process, or returns.
-#define THENCE_TAGASPI_SELF()                                                                                          \
+// Returns from a call outside of init and term.
+#define THENCE_TAGASPI_RUNNING()                                                                                       \
     if (!running.load(std::memory_order_acquire)) {                                                                    \
         return GASPI_ERR_NOINIT;                                                                                       \
-    }                                                                                                                  \
+    }
+// The process, or returns.
+#define THENCE_TAGASPI_SELF()                                                                                          \
+    THENCE_TAGASPI_RUNNING()                                                                                           \
     THENCE_GASPI_SELF()
