@@ -11,6 +11,7 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
+#include "core/progress/polling_task.hpp"
 #include "core/progress/progress.hpp"
 #include "tasks/blocked_task.hpp"
 #include "tasks/blocking_calls.hpp"
@@ -125,6 +126,8 @@ std::optional<api::failure> wrong(const thence_task_runtime *runtime) noexcept {
                             own(task::lowering[static_cast<std::size_t>(slot)], owner.handle), cr, where, complete);
     if (complete != 0 || code != MPI_SUCCESS) {
         owner.runtime->lower_events(owner.handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    } else {
+        progress::engage_polling_task();
     }
     return code;
 }
@@ -206,6 +209,7 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
         if (runtime->on_idle != nullptr) {
             runtime->on_idle([] { return progress::help_while_idle() ? 1 : 0; });
         }
+        task::poll_in_tasks_of(*runtime);
         return MPI_SUCCESS;
     case task::add_result::full:
         return fail(call, {MPI_ERR_NO_MEM, "8 task runtimes are added already"});
@@ -218,6 +222,7 @@ int thence_task_runtime_remove(const thence_task_runtime *runtime) {
     if (runtime == nullptr || !task::remove(*runtime)) {
         return fail("thence_task_runtime_remove", reason::runtime_not_added);
     }
+    task::poll_no_longer_in_tasks_of(*runtime);
     if (runtime->on_idle != nullptr) {
         runtime->on_idle(nullptr);
     }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -24,16 +25,19 @@ const thence_task_runtime *find(std::string &why) {
 class alpi : public testing::Test {
 protected:
     static void SetUpTestSuite() {
+        static bool loaded = false;
+        if (std::exchange(loaded, true)) {
+            return;
+        }
         std::string why;
         EXPECT_EQ(find(why), nullptr);
         EXPECT_EQ(why, "no library of this process exports alpi_version_check");
         ASSERT_NE(dlopen(alpi_complete, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
     }
-    alpi() : runtime_(find(why_)) {
+    explicit alpi(unsigned flags = THENCE_CR_ANY_THREAD) : runtime_(find(why_)) {
         EXPECT_NE(runtime_, nullptr) << why_;
         EXPECT_EQ(thence_task_runtime_add(runtime_), MPI_SUCCESS);
-        unsigned any_thread = THENCE_CR_ANY_THREAD;
-        EXPECT_EQ(thence_cr_create(any_thread, -1, MPI_INFO_NULL, &cr_), MPI_SUCCESS);
+        EXPECT_EQ(thence_cr_create(flags, -1, MPI_INFO_NULL, &cr_), MPI_SUCCESS);
     }
     ~alpi() override {
         EXPECT_EQ(thence_wait(&cr_, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -61,6 +65,63 @@ protected:
     const thence_task_runtime *runtime_;
     MPI_Request cr_ = MPI_REQUEST_NULL;
 };
+
+// Before the others, whose continuation requests start the helper thread.
+class alpi_without_helper : public alpi {
+protected:
+    alpi_without_helper() : alpi(0) {}
+
+    // How many tasks were spawned, and how many of them have ended.
+    static std::pair<long, long> tasks() {
+        const auto count = reinterpret_cast<void (*)(long *, long *)>(dlsym(RTLD_DEFAULT, "alpi_tests_tasks"));
+        long spawned = 0;
+        long ended = 0;
+        count(&spawned, &ended);
+        return {spawned, ended};
+    }
+};
+
+TEST_F(alpi_without_helper, a_task_polls_until_nothing_is_outstanding) {
+    thence_info info{};
+    EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
+    if (std::string(info.helper) == "running") {
+        GTEST_SKIP() << "the helper thread runs already";
+    }
+    for (int round = 0; round < 3; ++round) {
+        const long before = tasks().first;
+        MPI_Request operation = MPI_REQUEST_NULL;
+        MPI_Request kept = MPI_REQUEST_NULL;
+        std::atomic<bool> ended{false};
+        run(
+            [&] {
+                const auto nothing = [](void *) -> int { return MPI_SUCCESS; };
+                EXPECT_EQ(MPI_Grequest_start(
+                              [](void *, MPI_Status *status) -> int {
+                                  MPI_Status_set_elements(status, MPI_BYTE, 0);
+                                  MPI_Status_set_cancelled(status, 0);
+                                  return MPI_SUCCESS;
+                              },
+                              nothing, [](void *, int) -> int { return MPI_SUCCESS; }, nullptr, &operation),
+                          MPI_SUCCESS);
+                kept = operation;
+                thence_task self{};
+                EXPECT_EQ(thence_task_current(&self), MPI_SUCCESS);
+                EXPECT_EQ(thence_task_attach(1, &operation, 0, MPI_STATUSES_IGNORE, &self, cr_), MPI_SUCCESS);
+                ended = true;
+            },
+            [&] {
+                while (!ended) {
+                    std::this_thread::yield();
+                }
+                // From here on only the task that polls calls MPI.
+                MPI_Grequest_complete(kept);
+            });
+        EXPECT_EQ(tasks().first, before + 2) << "the task, and the one that polls";
+        while (tasks().second != before + 2) {
+            std::this_thread::yield();
+        }
+    }
+}
 
 TEST_F(alpi, names_the_runtime_and_its_parts) {
     EXPECT_EQ(why_, "threads of the tests, ALPI 1.2");

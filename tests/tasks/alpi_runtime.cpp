@@ -24,6 +24,8 @@ thread_local task *self = nullptr;
 constexpr int worker_count = 3;
 std::counting_semaphore<> workers{worker_count}; // those that run no task
 std::atomic<long> blocked_so_far{0};
+std::atomic<long> spawned_so_far{0};
+std::atomic<long> ended_so_far{0};
 
 enum error { success, version, not_initialized, parameter, out_of_memory, outside_task };
 
@@ -31,6 +33,7 @@ void lower(task &of, std::uint64_t n) {
     if (of.events.fetch_sub(n) == n) {
         of.completed(of.completed_argument);
         delete &of;
+        ++ended_so_far;
     }
 }
 
@@ -114,6 +117,7 @@ int alpi_task_spawn(void (*body)(void *), void *argument, void (*completed)(void
     if (completed == nullptr) {
         return parameter;
     }
+    ++spawned_so_far;
     auto *made = new task{body, argument, completed, completed_argument};
     std::thread([made] {
         workers.acquire();
@@ -129,7 +133,12 @@ int alpi_cpu_count(std::uint64_t *count) {
     *count = worker_count;
     return success;
 }
-// For tests: how often a task was blocked.
+// For tests.
+void alpi_tests_tasks(long *spawned, long *ended) {
+    *spawned = spawned_so_far;
+    *ended = ended_so_far;
+}
+// How often a task was blocked.
 long alpi_tests_blocked() {
     return blocked_so_far;
 }

@@ -8,6 +8,7 @@
 #include "core/engine/engine.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
+#include "core/progress/polling_task.hpp"
 #include "core/progress/source.hpp"
 #include "core/progress/threads.hpp"
 
@@ -245,6 +246,7 @@ void found_nothing() noexcept {
 void set_up(bool interposed) {
     hook_set_up(interposed);
     helper_set_up(interposed);
+    polling_task_set_up();
     awake.store(false);
     if (mpi_finalizes_) {
         leave_before_finalize();
@@ -261,6 +263,7 @@ void leave_before_finalize() noexcept {
     if (mpi::finalize_forbids_other_threads()) {
         threads_tear_down();
         helper_tear_down();
+        polling_task_tear_down();
     }
 }
 
@@ -273,6 +276,7 @@ void wake() noexcept {
 void tear_down() noexcept {
     threads_tear_down();
     helper_tear_down();
+    polling_task_tear_down();
     hook_tear_down();
     awake.store(false);
     mpi_finalizes_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two that make progress besides calls of the application: MPI's own hook and the library's helper thread. Both
-// rest while no source has anything outstanding.
+// rest while no source has anything outstanding. A task of a runtime may stand in for the helper: polling_task.hpp.
 //
 // Protocol of resting, for hook and helper: clear `awake`, then check whether anything is outstanding. A thread that
 // makes something outstanding first registers it, then reads `awake`. Both sides are sequentially consistent, so at

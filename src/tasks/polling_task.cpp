@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The task of a runtime with ALPI that polls while there is no helper thread: see core/progress/polling_task.hpp. It sleeps in
+// alpi_task_waitfor_ns, so its worker runs other tasks meanwhile.
+#include "core/progress/polling_task.hpp"
+#include "tasks/runtime.hpp"
+
+#include <atomic>
+
+namespace thence::task {
+
+namespace {
+
+// A table of ALPI is never freed, so a task may still use it when the runtime has been removed.
+std::atomic<const thence_task_runtime *> runtime_{nullptr};
+
+void poll(void *runtime) {
+    const auto &here = *static_cast<const thence_task_runtime *>(runtime);
+    for (progress::task_turn turn = progress::poll_in_task(); !turn.ends; turn = progress::poll_in_task()) {
+        here.sleep_for(turn.pause, nullptr);
+    }
+}
+
+bool start() noexcept {
+    const thence_task_runtime *const here = runtime_.load(std::memory_order_acquire);
+    return here != nullptr &&
+           here->spawn(&poll, const_cast<thence_task_runtime *>(here), nullptr, nullptr, "Thence polls") == 0;
+}
+
+} // namespace
+
+void poll_in_tasks_of(const thence_task_runtime &runtime) noexcept {
+    const char *why = nullptr;
+    if (runtime.spawn != nullptr && runtime.sleep_for != nullptr && alpi(why) == &runtime) {
+        runtime_.store(&runtime, std::memory_order_release);
+        progress::set_polling_task(&start);
+    }
+}
+
+void poll_no_longer_in_tasks_of(const thence_task_runtime &runtime) noexcept {
+    const thence_task_runtime *expected = &runtime;
+    if (runtime_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) {
+        progress::set_polling_task(nullptr);
+    }
+}
+
+} // namespace thence::task

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The task of a runtime that polls while there is no helper thread. Here a task is a thread.
+#include "library.hpp"
+
+#include "core/progress/polling_task.hpp"
+#include "core/progress/progress.hpp"
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+namespace progress = thence::progress;
+
+std::atomic<int> started{0};
+std::atomic<int> polling{0}; // tasks that poll now
+std::atomic<bool> two_polled{false};
+std::atomic<int> refusals{0}; // so many times
+
+bool start() noexcept {
+    if (refusals > 0) {
+        --refusals;
+        return false;
+    }
+    ++started;
+    std::thread([] {
+        bool ends = false;
+        while (!ends) {
+            const progress::task_turn turn = progress::poll_in_task();
+            ends = turn.ends;
+            if (!ends) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(turn.pause));
+            }
+        }
+        --polling;
+    }).detach();
+    two_polled = two_polled || ++polling > 2; // the one before may be about to say that it has ended
+    return true;
+}
+
+class polling_task : public on_fake {
+protected:
+    polling_task() {
+        started = 0;
+        refusals = 0;
+        two_polled = false;
+        progress::set_polling_task(&start);
+    }
+    ~polling_task() override {
+        progress::set_polling_task(nullptr);
+        progress::tear_down();
+        EXPECT_TRUE(soon([] { return polling == 0; }));
+    }
+    // Without any call of MPI by this thread.
+    static bool soon(const std::function<bool()> &done) {
+        const auto end = std::chrono::steady_clock::now() + 20s;
+        while (!done()) {
+            std::this_thread::sleep_for(1ms);
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+TEST_P(polling_task, runs_while_something_is_outstanding) {
+    cr c;
+    for (int round = 1; round <= 5; ++round) {
+        note n;
+        const ticket t = attach_pending(n, c);
+        progress::engage_polling_task();
+        EXPECT_EQ(started, round);
+        progress::engage_polling_task();
+        EXPECT_EQ(started, round) << "one polls already";
+        world.complete(t);
+        EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+        EXPECT_NE(n.thread, std::this_thread::get_id());
+        EXPECT_TRUE(soon([] { return polling == 0; }));
+    }
+}
+
+TEST_P(polling_task, is_not_started_while_nothing_is_outstanding_or_a_helper_polls) {
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 0);
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    const ticket t = attach_pending(n, c);
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 0);
+    world.complete(t);
+    EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+    EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
+}
+
+TEST_P(polling_task, leaves_its_work_to_a_helper_that_starts) {
+    cr c;
+    note n;
+    const ticket t = attach_pending(n, c);
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 1);
+    cr any(THENCE_CR_ANY_THREAD);
+    EXPECT_TRUE(soon([] { return polling == 0; }));
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+TEST_P(polling_task, is_tried_again_after_the_runtime_has_refused_it) {
+    cr c;
+    note first;
+    note second;
+    refusals = 1;
+    const ticket a = attach_pending(first, c);
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 0);
+    const ticket b = attach_pending(second, c);
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 1);
+    world.complete(a);
+    world.complete(b);
+    EXPECT_TRUE(soon([&] { return first.runs == 1 && second.runs == 1; }));
+}
+
+TEST_P(polling_task, does_not_call_mpi_once_mpi_finalize_has_begun) {
+    cr c;
+    note n;
+    attach_pending(n, c);
+    progress::engage_polling_task();
+    EXPECT_TRUE(soon([] { return world.progress_calls > 10; }));
+    progress::polling_task_tear_down();
+    const unsigned long long before = world.progress_calls;
+    EXPECT_TRUE(soon([] { return polling == 0; }));
+    EXPECT_EQ(world.progress_calls, before);
+    progress::engage_polling_task();
+    EXPECT_EQ(started, 1);
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+// Operations are made outstanding while the task ends, by several threads: none is left without a task that polls.
+TEST_P(polling_task, misses_nothing_when_it_ends) {
+    constexpr int threads = 3;
+    constexpr int rounds = 300;
+    std::array<std::thread, threads> team;
+    std::atomic<int> missed{0};
+    for (std::thread &each : team) {
+        each = std::thread([&] {
+            cr c;
+            for (int round = 0; round < rounds && missed == 0; ++round) {
+                note n;
+                const ticket t = attach_pending(n, c);
+                progress::engage_polling_task();
+                world.complete(t);
+                missed += soon([&] { return n.runs == 1; }) ? 0 : 1;
+                soon([&] { return c.registered() == 0; });
+            }
+        });
+    }
+    for (std::thread &each : team) {
+        each.join();
+    }
+    EXPECT_EQ(missed, 0);
+    EXPECT_FALSE(two_polled);
+}
+THENCE_RULES(polling_task);
+
+} // namespace
