@@ -65,12 +65,12 @@ template <class Engine> void run_on_one_thread(Run &run, Engine &engine) {
             }
         }
         const bool found = engine.poll();
-        if constexpr (!apps::simulated) { // where each poll takes simulated time
-            if (found || next >= 0) {
-                thence_backoff_found(&backoff);
-            } else {
-                thence_backoff_pause(&backoff);
-            }
+        if (found || next >= 0) {
+            thence_backoff_found(&backoff);
+        } else if (apps::simulated) {
+            apps::inject(poll_cost);
+        } else {
+            thence_backoff_pause(&backoff);
         }
     }
 }

@@ -29,6 +29,9 @@ private:
     std::vector<std::unique_ptr<double[]>> memory_;
 };
 
+constexpr double poll_cost =
+    0.5e-6; // simulated seconds of a poll that finds nothing; without, simulated time would stand still
+
 struct Run {
     MPI_Comm comm;
     int rank, threads;
