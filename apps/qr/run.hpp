@@ -29,8 +29,8 @@ private:
     std::vector<std::unique_ptr<double[]>> memory_;
 };
 
-constexpr double poll_cost =
-    0.5e-6; // simulated seconds of a poll that finds nothing; without, simulated time would stand still
+// Simulated seconds of a poll that finds nothing. Without it, simulated time would stand still.
+constexpr double poll_cost = 2e-6;
 
 struct Run {
     MPI_Comm comm;

@@ -102,6 +102,7 @@ def main():
     options.mpiexec = options.mpiexec or runs.launcher(os.path.dirname(os.path.dirname(options.program)))
     if not shutil.which(options.mpiexec):
         fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
+    figures()  # before the measurement, so that matplotlib is not missing after it
     options.cores = len(os.sched_getaffinity(0))
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     progress = runs.Progress((options.rounds + 1) * len(options.shapes) * len(options.variants))
