@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The task of a runtime with ALPI that polls while there is no helper thread: see core/progress/polling_task.hpp. It sleeps in
-// alpi_task_waitfor_ns, so its worker runs other tasks meanwhile.
+// The task of a runtime with ALPI that polls while there is no helper thread: see core/progress/polling_task.hpp. It
+// sleeps in alpi_task_waitfor_ns, so its worker runs other tasks meanwhile.
 #include "core/progress/polling_task.hpp"
 #include "tasks/runtime.hpp"
 

@@ -19,7 +19,8 @@ constexpr std::uint64_t shortest_pause = 10'000; // nanoseconds; doubled while p
 constexpr std::uint64_t longest_pause = 1'000'000;
 
 std::atomic<bool> runs_{false};
-// The task says that it is inside, then reads `stopped_`; tear-down sets `stopped_`, then waits for the task to be outside.
+// The task says that it is inside, then reads `stopped_`; tear-down sets `stopped_`, then waits for the task to be
+// outside.
 std::atomic<bool> inside_{false};
 std::atomic<bool> stopped_{true};
 std::uint64_t pause_ = 0; // of the task that runs

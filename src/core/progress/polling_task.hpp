@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A task of a task runtime that polls for operations of tasks while there is no helper thread, as the services of TAMPI do: the
-// first task that has an operation outstanding starts it, it sleeps in the runtime between polls, and it ends when nothing is
-// outstanding any more.
+// A task of a task runtime that polls for operations of tasks while there is no helper thread, as the services of TAMPI
+// do: the first task that has an operation outstanding starts it, it sleeps in the runtime between polls, and it ends
+// when nothing is outstanding any more.
 //
-// Protocol: at its end the task says that it no longer runs, then checks whether anything is outstanding. Who makes something
-// outstanding first registers it, then reads whether the task runs. Who changes "runs" from no to yes polls, or starts the task
-// that does. All is sequentially consistent. So at most one task polls, and none ends while an operation is outstanding whose task
-// saw it run. Where the runtime refuses to start it, whose operation comes next tries again.
+// Protocol: at its end the task says that it no longer runs, then checks whether anything is outstanding. Who makes
+// something outstanding first registers it, then reads whether the task runs. Who changes "runs" from no to yes polls,
+// or starts the task that does. All is sequentially consistent. So at most one task polls, and none ends while an
+// operation is outstanding whose task saw it run. Where the runtime refuses to start it, whose operation comes next
+// tries again.
 #pragma once
 
 #include "core/base/visibility.hpp"
