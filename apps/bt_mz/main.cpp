@@ -4,6 +4,7 @@
 #include "outcome.hpp"
 
 #include "common/program.hpp"
+#include "common/simulated.hpp"
 #include "common/timeline.hpp"
 
 #include <string_view>
@@ -28,6 +29,14 @@ void check_input(const Options &options, int ranks, MPI_Comm comm) {
     apps::check_imbalance(options.imbalance, ranks, p.zones());
     apps::check_tags(comm, static_cast<long>(sides) * p.zones() - 1,
                      "the " + std::to_string(p.zones()) + " zones of this class");
+}
+
+void check_memory(const Problem &problem, const std::vector<ZoneShape> &shapes, const std::vector<int> &owner, int rank,
+                  MPI_Comm comm) {
+    double bytes = 0;
+    for (const ZoneShape &shape : shapes)
+        bytes += owner[static_cast<std::size_t>(shape.number)] == rank ? Zone::bytes(shape) : 0;
+    apps::check_memory(comm, bytes, std::string("class ") + problem.name);
 }
 
 double factor_of(const Options &options, int rank, int zone) {
@@ -60,6 +69,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
     const Constants constants(problem, options.dt);
     const std::vector<ZoneShape> shapes = make_zones(problem);
     const std::vector<int> owner = distribute(shapes, ranks);
+    if (!apps::simulated && !options.zones)
+        check_memory(problem, shapes, owner, rank, comm);
     auto zones = make_local_zones(shapes, owner, rank, constants, !options.zones);
     for (auto &z : zones)
         z->factor = factor_of(options, rank, z->shape().number);

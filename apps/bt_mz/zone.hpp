@@ -24,6 +24,10 @@ public:
     const ZoneShape shape;
     bool has_values() const { return !u.empty(); }
 
+    static double bytes(const ZoneShape &of) {
+        return static_cast<double>(of.cells()) * (3 * components * sizeof(double) + sizeof(Derived));
+    }
+
     // Sets the solution to its start: interpolated between the exact values on the faces.
     void initialize();
 

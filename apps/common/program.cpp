@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -108,6 +109,28 @@ void check_tags(MPI_Comm comm, long largest, const std::string &uses) {
     MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
     if (found && largest > *bound)
         throw InputError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " + uses);
+}
+
+void check_memory(MPI_Comm comm, double bytes, const std::string &what) {
+    MPI_Comm host;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    double needed = 0, missing[2] = {0, 0}; // missing, and needed there
+    MPI_Allreduce(&bytes, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
+    MPI_Comm_free(&host);
+    std::ifstream file("/proc/meminfo");
+    for (std::string line; std::getline(file, line);) {
+        double available = 0; // KiB
+        if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &available) == 1 && needed > available * 1024)
+            missing[0] = needed - available * 1024, missing[1] = needed;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, missing, 2, MPI_DOUBLE, MPI_MAX, comm);
+    if (missing[0] > 0) {
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      " needs %.1f GiB of memory on a host, %.1f GiB more than it can give; use more hosts",
+                      missing[1] / (1 << 30), missing[0] / (1 << 30));
+        throw InputError(what + text);
+    }
 }
 
 std::string first_wrong(const char *program, const std::string &wrong, MPI_Comm comm) {

@@ -22,4 +22,11 @@ inline void inject([[maybe_unused]] double seconds) {
 #endif
 }
 
+// Lets simulated time pass, whatever the speed of the host. Does nothing on a real MPI.
+inline void pass([[maybe_unused]] unsigned microseconds) {
+#if defined(THENCE_SIMULATED)
+    smpi_usleep(microseconds);
+#endif
+}
+
 } // namespace apps

@@ -68,7 +68,7 @@ template <class Engine> void run_on_one_thread(Run &run, Engine &engine) {
         if (found || next >= 0) {
             thence_backoff_found(&backoff);
         } else if (apps::simulated) {
-            apps::inject(poll_cost);
+            apps::pass(poll_cost);
         } else {
             thence_backoff_pause(&backoff);
         }

@@ -29,8 +29,8 @@ private:
     std::vector<std::unique_ptr<double[]>> memory_;
 };
 
-// Simulated seconds of a poll that finds nothing. Without it, simulated time would stand still.
-constexpr double poll_cost = 2e-6;
+// Simulated microseconds of a poll that finds nothing. Without it, simulated time would stand still.
+constexpr unsigned poll_cost = 2;
 
 struct Run {
     MPI_Comm comm;

@@ -34,7 +34,7 @@ public:
     ~Reference() {
         while (sends_left > 0) { // short messages
             poll();
-            apps::inject(poll_cost);
+            apps::pass(poll_cost);
         }
         MPI_Barrier(comm);
         for (int i = 0; i < receives; ++i) {

@@ -51,6 +51,13 @@ class Command(CommandTest):
     def test_serial_on_two_ranks_is_refused(self):
         self.refused("S", text="the variant serial runs on one rank; for 2 ranks use --variant mpi", ranks=2)
 
+    def test_a_class_for_which_the_memory_is_too_small_is_refused_before_it_is_taken(self):
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = int(re.search(r"MemAvailable: +(\d+) kB", file.read())[1]) >> 20
+        if available > 200:
+            self.skipTest(f"{available} GiB are available, and class E needs 210")
+        self.refused("E", text="class E needs 210.1 GiB of memory on a host, ")
+
     def test_too_few_threads_for_the_tasks_of_openmp_are_an_error(self):
         if "omp-tasks" not in variants():
             self.skipTest("built without OpenMP")
