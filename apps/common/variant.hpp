@@ -11,9 +11,9 @@ namespace apps {
 struct VariantInfo {
     const char *name;
     const char *about;
-    int thread_level;   // minimum level that MPI must provide
-    bool threaded;      // uses more than one thread
-    bool continuations; // couples messages to tasks with Thence
+    int thread_level;      // minimum level that MPI must provide
+    bool threaded;         // uses more than one thread
+    bool continuations;    // couples messages to tasks with Thence
     bool tampi = false;    // uses TAMPI.h
     bool one_rank = false; // sends no messages
 };
