@@ -108,9 +108,9 @@ def is_default(name):
     return len(resolved) == 1
 
 
-def install(mpi):
+def install(mpi, script="mpi_env.sh"):
     """Installs the MPI if it is missing. Returns an empty string, or the reason why that failed."""
-    done = subprocess.run(["scripts/mpi_env.sh", "--install", mpi], cwd=ROOT, text=True, check=False,
+    done = subprocess.run([f"scripts/{script}", "--install", *mpi.split()], cwd=ROOT, text=True, check=False,
                           stdin=subprocess.DEVNULL, capture_output=True)
     if done.stdout.strip():
         say(done.stdout.strip())
@@ -164,6 +164,12 @@ def count(report, suites=None):
     for failure in result.failures:
         say(f"  failed: {failure}")
     return result
+
+
+def install_mpi4py(configuration):
+    """Installs what the tests of the Python package need. If that fails, they are skipped."""
+    if reason := install("abi" if configuration.mpi == "abi" else "", script="python_with.sh"):
+        say(f"{reason}: the tests of the Python package need another Python that has mpi4py for this MPI")
 
 
 def missing(configuration):
@@ -320,6 +326,8 @@ def main():
             say(reason)
             result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
         else:
+            if configuration in MATRIX and configuration.mpi != "smpi" and options.door in (None, "python"):
+                install_mpi4py(configuration)
             result = test(configuration, labels, options.jobs, options.full)
         result.seconds = time.monotonic() - started
         results.append((configuration, result))

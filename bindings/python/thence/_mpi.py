@@ -35,6 +35,9 @@ def find_library(folder, abi, library_version):
 
 
 if __name__ == "__main__":
+    import mpi4py
+
+    mpi4py.rc.initialize = False  # so it needs no launcher
     from mpi4py import MPI
 
     found = mpi_libraries(Path("/proc/self/maps").read_text())

@@ -240,10 +240,77 @@ def test_refused_arguments(run):
             await thence.wait(MPI.COMM_WORLD)
         with pytest.raises(TypeError, match="not int"):
             await thence.gather(MPI.Request(), 3)
+        for wrong in (None, MPI.MESSAGE_NULL, MPI.WIN_NULL, MPI.Status()):
+            with pytest.raises(TypeError, match="not " + type(wrong).__name__):
+                thence.attach(wrong, print)
 
     run(check())
+    assert thence._library.outstanding() == 0
     with pytest.raises(RuntimeError, match="needs a running event loop"):
         thence.wait(MPI.Request()).send(None)
+
+
+def test_a_rank_that_does_not_exist_raises_in_the_task(run, comm, vector):
+    async def check():
+        other = asyncio.ensure_future(thence.wait(SELF.Irecv(vector(), 0, 1)))
+        await asyncio.sleep(0)
+        with pytest.raises(MPI.Exception) as caught:
+            await thence.wait(comm.Irecv(vector(), comm.size))
+        assert caught.value.Get_error_class() == MPI.ERR_RANK
+        await thence.wait(SELF.Isend(vector(), 0, 1))
+        await other
+
+    run(check())
+
+
+def test_a_request_that_is_given_twice_completes_once(run, vector):
+    async def check():
+        request = SELF.Irecv(vector(), 0, 1)
+        both = asyncio.ensure_future(thence.gather(request, request))
+        await asyncio.sleep(0)
+        await thence.wait(SELF.Isend(vector(), 0, 1))
+        first, second = await both
+        assert first.Get_tag() == 1
+        assert second.Get_tag() == MPI.ANY_TAG  # that of a null request
+
+    run(check())
+
+
+def test_uvloop(vector):
+    uvloop = pytest.importorskip("uvloop", reason="uvloop is not installed")
+
+    async def exchange():
+        buffer = vector()
+        receive = asyncio.ensure_future(thence.wait(SELF.Irecv(buffer, 0, 1)))
+        await asyncio.sleep(0)
+        await thence.wait(SELF.Isend(vector(3), 0, 1))
+        await receive
+        assert buffer[0] == 3
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await thence.wait(SELF.Irecv(buffer, 0, 2))
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(exchange())
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_anyio(vector, backend):
+    anyio = pytest.importorskip("anyio", reason="anyio is not installed")
+    pytest.importorskip(backend, reason="trio is not installed")
+
+    async def exchange():
+        buffer = vector()
+        async with anyio.create_task_group() as group:
+            group.start_soon(thence.wait, SELF.Irecv(buffer, 0, 1))
+            await anyio.sleep(0)
+            await thence.wait(SELF.Isend(vector(3), 0, 1))
+        assert buffer[0] == 3
+        with anyio.move_on_after(0.05) as scope:
+            await thence.wait(SELF.Irecv(buffer, 0, 2))
+        assert scope.cancelled_caught
+
+    anyio.run(exchange, backend=backend)
 
 
 def test_two_loops_in_two_threads(vector):
