@@ -21,15 +21,16 @@ CLIENTS, QUESTIONS = 8, 10
 tags = itertools.count(FIRST_ANSWER)  # each question has a tag of its own, for its answer
 
 
-async def ask(rank, number):
+async def ask(rank: int, number: int) -> int:
     tag = next(tags)
     answer = COMM.irecv(source=rank, tag=tag)
     async with asyncio.timeout(5):
         await thence.wait(COMM.isend((number, tag), rank, QUESTION))
-        return await thence.receive(answer)
+        squared: int = await thence.receive(answer)
+        return squared
 
 
-async def serve_client(reader, writer):
+async def serve_client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while line := await reader.readline():
         rank, number = map(int, line.split())
         try:
@@ -40,7 +41,7 @@ async def serve_client(reader, writer):
     writer.close()
 
 
-async def be_client(port, client):
+async def be_client(port: int, client: int) -> int:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     right = 0
     for number in range(QUESTIONS):
@@ -51,14 +52,15 @@ async def be_client(port, client):
     return right
 
 
-async def answer_questions():
+async def answer_questions() -> int:
     """Every rank, 0 too: answer until told to stop."""
     while (question := await thence.receive(COMM.irecv(source=0, tag=QUESTION))) is not None:
         number, tag = question
         await thence.wait(COMM.isend(number * number, 0, tag))
+    return 0
 
 
-async def serve():
+async def serve() -> int:
     answering = asyncio.create_task(answer_questions())
     server = await asyncio.start_server(serve_client, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -73,9 +75,9 @@ async def serve():
     return 0 if right == CLIENTS * QUESTIONS else 1
 
 
-def main():
+def main() -> int:
     return asyncio.run(serve() if COMM.rank == 0 else answer_questions())
 
 
 if __name__ == "__main__":
-    sys.exit(main() or 0)
+    sys.exit(main())

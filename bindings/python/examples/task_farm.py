@@ -9,6 +9,7 @@ Checks the sum.
 
 import asyncio
 import sys
+from collections.abc import Iterator
 
 import thence
 from mpi4py import MPI
@@ -19,7 +20,7 @@ IN_FLIGHT = 2
 TASK, RESULT = 1, 2
 
 
-def steps(number):
+def steps(number: int) -> int:
     count = 0
     while number != 1:
         number = number // 2 if number % 2 == 0 else 3 * number + 1
@@ -27,10 +28,10 @@ def steps(number):
     return count
 
 
-async def employ(worker, tasks, results):
+async def employ(worker: int, tasks: Iterator[int], results: dict[int, int]) -> None:
     """Keep one worker busy until there are no more tasks, then send it home."""
 
-    async def one_at_a_time():
+    async def one_at_a_time() -> None:
         for number in tasks:
             await thence.wait(COMM.isend(number, worker, TASK))
             answered, count = await thence.receive(COMM.irecv(source=worker, tag=RESULT))
@@ -40,19 +41,20 @@ async def employ(worker, tasks, results):
     await thence.wait(COMM.isend(None, worker, TASK))
 
 
-async def hand_out():
-    tasks, results = iter(NUMBERS), {}
+async def hand_out() -> dict[int, int]:
+    tasks = iter(NUMBERS)
+    results: dict[int, int] = {}
     await asyncio.gather(*[employ(worker, tasks, results) for worker in range(1, COMM.size)])
     results |= {number: steps(number) for number in tasks}
     return results
 
 
-def work():
+def work() -> None:
     while (number := COMM.recv(source=0, tag=TASK)) is not None:
         COMM.send((number, steps(number)), 0, RESULT)
 
 
-def main():
+def main() -> int:
     if COMM.rank > 0:
         work()
         return 0

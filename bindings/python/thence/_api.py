@@ -130,7 +130,7 @@ async def gather(*requests: MPI.Request, return_exceptions: Literal[False] = Fal
 async def gather(*requests: MPI.Request, return_exceptions: bool) -> list[MPI.Status | MPI.Exception]: ...
 
 
-async def gather(*requests, return_exceptions=False):
+async def gather(*requests: MPI.Request, return_exceptions: bool = False) -> Any:
     """Wait until all of several operations are complete.
 
     In C: ``thence_attach_each``.
@@ -219,7 +219,7 @@ async def completions(requests: Sequence[MPI.Request]) -> AsyncIterator[tuple[in
             try:
                 status = operation.result()
             except MPI.Exception as error:
-                error.index = index
+                error.index = index  # type: ignore[attr-defined]
                 raise
             del index_of[operation]  # it is yielded
             yield index, status

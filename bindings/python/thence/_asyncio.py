@@ -9,6 +9,8 @@ import asyncio
 import threading
 import warnings
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from thence import _library
 from thence._channel import Channel
@@ -17,8 +19,8 @@ from thence._library import MPI
 _SPINS = 50  # rounds of the loop without a pause
 _FIRST_PAUSE, _LONGEST_PAUSE = 50e-6, 1e-3
 
-_channels = weakref.WeakKeyDictionary()  # of loops that are not closed
-_orphans = []  # channels of closed loops, with operations that MPI has not completed
+_channels: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # of loops that are not closed
+_orphans: list[Channel] = []  # channels of closed loops, with operations that MPI has not completed
 _lock = threading.Lock()
 _polling_reported = False
 
@@ -28,7 +30,7 @@ class LoopChannel(Channel):
 
     def __init__(self, loop):
         super().__init__()
-        self._loop = weakref.ref(loop)
+        self._loop: Callable[[], Any] = weakref.ref(loop)
         self._poll_handle = None
         self._misses = 0
         loop.add_reader(self.descriptor, self.drain)

@@ -9,6 +9,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import threading
+from collections.abc import Callable
 
 from thence import _library
 from thence._library import MPI
@@ -32,21 +33,21 @@ class Operation:
 
     __slots__ = ("_cancel_asked", "_cancelled", "_channel", "_handle", "completed", "error", "request", "status")
 
-    def __init__(self, request, channel):
+    def __init__(self, request: MPI.Request, channel: "Channel") -> None:
         self.request = request
         self.status = MPI.Status()
-        self.error = None
-        self.completed = None  # called with the operation, by the channel
+        self.error: int | None = None
+        self.completed: Callable[[Operation], object] | None = None  # called with the operation, by the channel
         self._channel = channel
         self._handle = None
         self._cancel_asked = False
-        self._cancelled = None
+        self._cancelled: bool | None = None
 
-    def done(self):
+    def done(self) -> bool:
         """Return whether the operation is complete."""
         return self.error is not None
 
-    def cancelled(self):
+    def cancelled(self) -> bool:
         """Return whether MPI has cancelled the operation."""
         if self._cancelled is None:
             if self.error != 0 or MPI.Is_finalized():
@@ -54,7 +55,7 @@ class Operation:
             self._cancelled = self.status.Is_cancelled()
         return self._cancelled
 
-    def result(self):
+    def result(self) -> MPI.Status:
         """Return the status of the complete operation.
 
         Raises
@@ -70,7 +71,7 @@ class Operation:
             raise RuntimeError("the operation is not complete")
         raise MPI.Exception(self.error)
 
-    def cancel(self):
+    def cancel(self) -> bool:
         """Ask MPI, once, to cancel the operation, and let it make progress.
 
         The operation still completes, and `cancelled` then says whether MPI has cancelled it. Call it in the thread of
@@ -88,12 +89,12 @@ class Operation:
         self._channel.cancel(self)
         return True
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = "pending" if self.error is None else "cancelled" if self.cancelled() else "complete"
         return f"<thence.Operation {state} {self.request!r}>"
 
 
-def not_cancelled(error):
+def not_cancelled(error: BaseException | None) -> tuple[Operation, ...]:
     """Return the operations that a cancelled `wait`, `gather` or `completions` leaves behind.
 
     Parameters
@@ -109,7 +110,7 @@ def not_cancelled(error):
         The others cannot be cancelled by MPI. They go on, and Thence keeps their buffers until they are complete.
     """
     while error is not None:
-        operations = getattr(error, "operations", None)
+        operations: tuple[Operation, ...] | None = getattr(error, "operations", None)
         if operations is not None:
             return operations
         error = error.__cause__ or error.__context__
@@ -161,9 +162,9 @@ class Channel:
             handles,
             errors,
         )
-        for operation, handle, error in zip(made, handles, errors):
+        for operation, handle, code in zip(made, handles, errors):
             if handle is None:
-                operation.error = error
+                operation.error = code
             else:
                 operation._handle = handle
                 self.pending[handle] = operation
@@ -186,17 +187,17 @@ class Channel:
             pop = self.pending.pop
             # `completed` may start other operations, which may have the same handles.
             done = [(pop(h), e) for h, e in zip(self._operations[:count], self._errors[:count])]
-            for operation, error in done:
+            for operation, code in done:
                 operation._handle = None
-                operation.error = error
+                operation.error = code
             for operation, _ in done:
                 if operation.completed is not None:
                     try:
                         operation.completed(operation)
                     except BaseException as error:
                         raised.append(error)
-        for error in raised[1:]:
-            _library.logger.error("exception at the completion of an operation", exc_info=error)
+        for each in raised[1:]:
+            _library.logger.error("exception at the completion of an operation", exc_info=each)
         if raised:
             raise raised[0]
 
@@ -257,7 +258,7 @@ class Channel:
 
     def wind_up_by(self, schedule):
         """Do that in the thread of the loop, which ``schedule`` has call a function. Give up after 1 s."""
-        done = concurrent.futures.Future()
+        done: concurrent.futures.Future[tuple[int, int]] = concurrent.futures.Future()
 
         def call():
             if done.set_running_or_notify_cancel():

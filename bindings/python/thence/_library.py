@@ -13,6 +13,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 try:
@@ -81,7 +82,7 @@ outstanding = _declare(_staying, "outstanding", ctypes.c_int64)
 _lock = threading.Lock()
 _forked = False
 _thread = None  # None: not decided yet. Else whether the thread runs.
-_before_finalize = []
+_before_finalize: list[Callable[[], tuple[int, int]]] = []
 
 
 def call_before_finalize(function):
@@ -172,7 +173,7 @@ _wrap_finalize()
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def progress():
+def progress() -> str:
     """Say who makes progress for the awaited operations.
 
     Returns

@@ -2,6 +2,7 @@
 """The adapter to trio: one channel for each run, whose eventfd a system task watches."""
 
 import weakref
+from typing import Any
 
 import trio
 
@@ -9,8 +10,8 @@ from thence import _asyncio, _library
 from thence._channel import Channel
 from thence._library import MPI
 
-_channel = trio.lowlevel.RunVar("thence_channel")
-_channels = weakref.WeakSet()  # of runs that have not ended
+_channel: trio.lowlevel.RunVar[Any] = trio.lowlevel.RunVar("thence_channel")
+_channels: weakref.WeakSet[Any] = weakref.WeakSet()  # of runs that have not ended
 
 
 class RunChannel(Channel):
@@ -42,7 +43,7 @@ class RunChannel(Channel):
 
     async def _poll(self):
         try:
-            pause = 0
+            pause = 0.0
             while not MPI.Is_finalized():
                 if not self.pending:
                     self._work = trio.Event()

@@ -17,19 +17,20 @@ from collections.abc import Callable
 from typing import Any
 
 from thence import _library
-from thence._channel import Channel
+from thence._channel import Channel, Operation
 from thence._library import MPI
 
 __all__ = ["RequestExecutor", "RequestFuture"]
 
 
-class RequestFuture(concurrent.futures.Future):
+class RequestFuture(concurrent.futures.Future[MPI.Status]):
     """The future of an operation. Its result is the `mpi4py.MPI.Status`."""
 
-    def __init__(self, executor):
+    _operation: Operation
+
+    def __init__(self, executor: "RequestExecutor") -> None:
         super().__init__()
         self._executor = executor
-        self._operation = None
 
     def cancel(self) -> bool:
         """Ask MPI, once, to cancel the operation.
@@ -67,13 +68,13 @@ class RequestExecutor(concurrent.futures.Executor):
         MPI was initialized below ``MPI.THREAD_MULTIPLE``, or is not active.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         if not _library.require():
             raise RuntimeError("thence.executor needs MPI.THREAD_MULTIPLE: a thread of its own calls MPI")
         self._channel = Channel()
         self._lock = threading.RLock()  # guards the channel
-        self._done = deque()  # futures that are not complete, of operations that are; under the lock
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._done: deque[RequestFuture] = deque()  # futures that are not complete, of operations that are; under the lock
+        self._wake: Any = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._shut = False
         self._thread = threading.Thread(target=self._run, name="thence-executor", daemon=True)
         self._thread.start()
@@ -102,10 +103,22 @@ class RequestExecutor(concurrent.futures.Executor):
             future._settle(operation)
         return future
 
-    def submit(self, function: Callable[..., MPI.Request], /, *args: Any, **kwargs: Any) -> RequestFuture:
+    # The function returns a request in place of the result.
+    def submit(  # type: ignore[override]
+        self, function: Callable[..., MPI.Request], /, *args: Any, **kwargs: Any
+    ) -> RequestFuture:
         """Start an operation and return its future: ``submit(comm.Irecv, buffer, source=0)``.
 
-        The function is called in this thread, at once, and returns a request.
+        Parameters
+        ----------
+        function : callable
+            Called in this thread, at once. It returns a request, as for `thence.wait`.
+        *args, **kwargs
+            Its arguments.
+
+        Returns
+        -------
+        RequestFuture
         """
         _library.require()
         with self._lock:
@@ -188,7 +201,7 @@ class RequestExecutor(concurrent.futures.Executor):
         return asked, left
 
 
-_executors = set()
+_executors: set[RequestExecutor] = set()
 
 
 _library.call_before_finalize(lambda: _library.add_up(executor._wind_up() for executor in list(_executors)))
