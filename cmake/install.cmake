@@ -62,8 +62,11 @@ if(TARGET thence_fortran) # a module fits one compiler and one MPI
                     PC_LIBS ${interposing_libs})
   thence_capability(tampi-fortran C DESCRIPTION "the interface of TAMPI for Fortran" PC_REQUIRES tampi
                     PC_CFLAGS -I\${libdir}/${THENCE_MODULE_FOLDER})
+  thence_capability(tagaspi-fortran C DESCRIPTION "the interfaces of GASPI and TAGASPI for Fortran" PC_REQUIRES tagaspi
+                    PC_CFLAGS -I\${libdir}/${THENCE_MODULE_FOLDER})
   install(FILES bindings/fortran/TAMPIf.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES ${THENCE_MODULE_FILES} ${THENCE_TAMPI_MODULE_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${THENCE_MODULE_FOLDER})
+  install(FILES ${THENCE_MODULE_FILES} ${THENCE_TAMPI_MODULE_FILES} ${THENCE_TAGASPI_MODULE_FILES}
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/${THENCE_MODULE_FOLDER})
 endif()
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)

@@ -164,6 +164,13 @@ def tampi_fortran_faults(symbols):
         yield "libthence-tampi-fortran does not export tampi_iwait_"
 
 
+def tagaspi_fortran_faults(symbols):
+    """Faults of what libthence-tagaspi-fortran exports: constants of its modules. The calls are those of C."""
+    for name, version in sorted(symbols.items()):
+        if version or not re.match(r"__tagaspi_MOD_|\w*tagaspi_mp_|_QM\w*tagaspi", name):
+            yield f"libthence-tagaspi-fortran exports {name}@{version}, which is no plain name of its modules"
+
+
 def cxx_faults(name, symbols, version, c_names=frozenset()):
     """Faults of what libthence-NAME exports, whose header declares these C names."""
     node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
@@ -210,6 +217,9 @@ def main():
             continue
         if name == "tampi-fortran":
             faults += tampi_fortran_faults(exported(library))
+            continue
+        if name == "tagaspi-fortran":
+            faults += tagaspi_fortran_faults(exported(library))
             continue
         if name == "fortran":
             faults += fortran_faults(exported(library))

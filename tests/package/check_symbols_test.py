@@ -69,6 +69,11 @@ class Symbols(unittest.TestCase):
         self.expect(list(check_symbols.tampi_fortran_faults({**good, "other_": ""})), "exports other_")
         self.expect(list(check_symbols.tampi_fortran_faults({})), "does not export tampi_iwait_")
 
+    def test_tagaspi_fortran(self):
+        good = {"__tagaspi_MOD_gaspi_notification_ignore": ""}
+        self.assertEqual(list(check_symbols.tagaspi_fortran_faults(good)), [])
+        self.expect(list(check_symbols.tagaspi_fortran_faults({**good, "tagaspi_write": ""})), "exports tagaspi_write")
+
     def test_plain_names(self):
         good = {"TAMPI_Iwait": "", "MPI_Init": "", "MPI_Init_thread": ""}
         self.assertEqual(list(check_symbols.plain_faults("tampi", good, {"TAMPI_Iwait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), [])

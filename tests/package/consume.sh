@@ -15,7 +15,7 @@ declare -A source_of=([senders]=$consumer/senders.cpp [omp]=$examples/omp_halo.c
     [fiber]=$examples/fiber_ring.cpp [pools]=$consumer/with_pools.cpp [tasks]=$examples/dataflow_heat.cpp
     [tampi]=$consumer/with_tampi.c [gaspi]=$consumer/with_gaspi.c [tagaspi]=$consumer/with_tagaspi.c [am]=$examples/active_messages.c [alpi]=$consumer/with_alpi.c [queues]=$examples/enqueue_saxpy.c
     [fortran]=$consumer/with_fortran.F90
-    [tampi-fortran]=$consumer/with_tampi_fortran.F90)
+    [tampi-fortran]=$consumer/with_tampi_fortran.F90 [tagaspi-fortran]=$consumer/with_tagaspi_fortran.F90)
 programs="interposed through_library through_plugin core_only from_cxx"
 for capability in $CAPABILITIES; do programs="$programs with_$capability"; done
 
