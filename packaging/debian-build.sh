@@ -8,8 +8,8 @@ usage() {
     cat <<'EOF'
 usage: packaging/debian-build.sh OUT_DIR [ARGUMENT...]
 
-Leaves libthence0.1, libthence-pools0.1, libthence-dev and thence-tools (*.deb, *.changes, *.buildinfo) in OUT_DIR. What the build needs is in
-packaging/debian/control; `make deps FOR=packages` installs it. ARGUMENTs go to dpkg-buildpackage.
+Leaves libthence0.1, libthence-pools0.1, libthence-fortran0.1, python3-thence, libthence-dev and thence-tools (*.deb, *.changes,
+*.buildinfo) in OUT_DIR. What the build needs is in packaging/debian/control; `make deps FOR=packages` installs it. ARGUMENTs go to dpkg-buildpackage.
 EOF
 }
 case ${1-} in

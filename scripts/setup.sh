@@ -83,6 +83,7 @@ lint|has_clang_tidy|clang-tidy-19/clang-tidy|static checks
 lint|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 packages|has_command dpkg-buildpackage|dpkg-dev|builds the Debian packages
 packages|has_command dh|debhelper|builds the Debian packages
+packages|has_command gfortran|gfortran|the Debian package for Fortran
 packages|has_package mpi-default-dev|mpi-default-dev|the MPI that the Debian packages are built with
 packages|has_package pkg-config|pkg-config|test of the Debian packages
 lint|has_python markdown_it|python3-markdown-it|the check of the documentation's links makes the site

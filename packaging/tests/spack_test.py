@@ -29,12 +29,22 @@ class Mpi:
         self.mpicc = mpicc
 
 
+class Python:
+    """spec["python"]"""
+
+    def __init__(self):
+        self.package = types.SimpleNamespace(platlib="lib/python3.11/site-packages")
+
+
 class Spec(dict):
     """Which variants are on, and the dependencies."""
 
     def __init__(self, variants, mpicc):
-        super().__init__(mpi=Mpi(mpicc))
+        super().__init__(mpi=Mpi(mpicc), python=Python())
         self.variants = variants
+
+    def __contains__(self, condition):
+        return self.variants[condition[1:]] == condition.startswith("+")
 
 
 class CMakePackage:
@@ -54,7 +64,7 @@ class CMakePackage:
 class Directives:
     """Notes each call of a directive: name -> [(arguments, keywords)]."""
 
-    NAMES = ("version", "variant", "depends_on", "conflicts", "license")
+    NAMES = ("version", "variant", "depends_on", "conflicts", "license", "extends")
 
     def __init__(self):
         self.calls = {name: [] for name in self.NAMES}
@@ -104,7 +114,7 @@ def check():
     steered = set()
     for name in variants:
         changed = options(package, {other: other == name for other in variants})
-        differing = {key for key in base if base[key] != changed[key]}
+        differing = {key for key in base if base[key] != changed[key]} - {"THENCE_PYTHON_DIR"}
         assert len(differing) == 1 and not differing & steered, f"variant {name} changes {sorted(differing)}"
         assert {base[key] for key in differing} == {"OFF"}, f"{name} off leaves {differing} on"
         steered |= differing
@@ -127,7 +137,7 @@ def check():
 def pairs(package, variants, base):
     for name in variants:
         changed = options(package, {other: other == name for other in variants})
-        yield from ((name, key) for key in base if base[key] != changed[key])
+        yield from ((name, key) for key in base if base[key] != changed[key] and key != "THENCE_PYTHON_DIR")
 
 
 def run(*command):
@@ -143,11 +153,13 @@ BRINGS = {
     "openmp": {"thence-omp.pc"},
     "tbb": {"thence-tbb.pc", "thence-pools.pc", "thence-queues.pc", "thence-tasks.pc", "thence-alpi.pc"},
     "fiber": {"thence-fiber.pc"},
+    "fortran": {"thence-fortran.pc", "thence-tampi-fortran.pc", "thence-tagaspi-fortran.pc"},
+    "python": {"thence_python_package"},
     "tools": {"thence_cli"},
     "bench": {"bench_attach_vs_waitall"},
     "tests": {"continuation_rules"},
 }
-NEEDS = {"bench": {"tools"}}  # the recipe's conflict
+NEEDS = {"bench": {"tools"}, "python": {"shared"}}  # the recipe's conflicts
 
 
 def configure(work, mpicc, *more):
@@ -166,6 +178,8 @@ def configure(work, mpicc, *more):
         there = {path.name for path in (folder / "package").glob("*.pc")} | targets
         for variant, brought in BRINGS.items():
             wanted = brought if variant in chosen else set()
+            if variant == "fortran" and not shutil.which("gfortran"):
+                continue
             if "shared" not in chosen:
                 wanted = wanted - {"thence-alpi.pc"}  # users of ALPI find its functions in a shared library only
             assert brought & there == wanted, f"{name}: of {variant} there is {sorted(brought & there)}"
