@@ -130,6 +130,7 @@ program tagaspi_test
   call check(gaspi_segment_ptr(segment, memory) == GASPI_SUCCESS, 'its address')
   call c_f_pointer(memory, values, [3 * many])
   call check(all(values == 0), 'its memory')
+  call check(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK) == GASPI_SUCCESS, 'a barrier') ! before a neighbour writes
 
   call rule('GASPI')
   values(2 * many + 1) = 100 + rank
