@@ -56,7 +56,11 @@ class Operation:
         return self._cancelled
 
     def result(self) -> MPI.Status:
-        """Return the status of the complete operation.
+        """Give the result of the complete operation.
+
+        Returns
+        -------
+        mpi4py.MPI.Status
 
         Raises
         ------
