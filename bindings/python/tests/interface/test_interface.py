@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader and a type checker are told of the public functions: complete docstrings in NumPy's style, and types."""
+"""What readers and type checkers are told of the public functions: complete docstrings in NumPy style, and types."""
 
 import inspect
 import re
