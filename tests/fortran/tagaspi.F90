@@ -83,12 +83,12 @@ contains
     start_tasks = start_tasks .and. all_become_true(has_run)
   end function
 
-  ! Waits up to 20 seconds.
+  ! Waits up to 50 seconds.
   logical function all_become_true(flags)
     logical, volatile, intent(inout) :: flags(:)
     integer :: n, code
     all_become_true = .false.
-    do n = 1, 20000
+    do n = 1, 50000
       if (all(flags)) then
         all_become_true = .true.
         return
