@@ -4,6 +4,7 @@
 //
 //   --level=single|funneled|serialized|multiple   what to ask of MPI_Init_thread (default: multiple)
 //   --progress=thread                             as THENCE_PROGRESS=thread in the environment
+//   --limit=SECONDS                               how long a test may take (default: 40)
 //   --files=a,b                                   only the tests of a.cpp and b.cpp; GTEST_FILTER takes precedence
 #include "support.hpp"
 
@@ -19,7 +20,7 @@
 
 namespace {
 
-constexpr unsigned time_limit_s = 40; // of one test, on a loaded machine with more ranks than cores
+unsigned time_limit_s = 40; // of one test, on a loaded machine with more ranks than cores
 
 int world_rank = 0;
 char current_test[256];
@@ -100,6 +101,9 @@ std::string filter_of(const std::string &files) {
 int asked_level = MPI_THREAD_MULTIPLE;
 
 int main(int argc, char **argv) {
+    if (const std::string limit = value_of(argc, argv, "--limit="); !limit.empty()) {
+        time_limit_s = static_cast<unsigned>(std::strtoul(limit.c_str(), nullptr, 10));
+    }
     const std::string level = value_of(argc, argv, "--level=");
     asked_level = level == "single"       ? MPI_THREAD_SINGLE
                   : level == "funneled"   ? MPI_THREAD_FUNNELED
