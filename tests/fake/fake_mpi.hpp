@@ -113,6 +113,7 @@ public:
     bool failed_testsome_frees_pending = false;
     // MPI refuses to start receives, with this code.
     int refuses_receives = MPI_SUCCESS;
+    bool hides_refusals = false; // these calls return MPI_SUCCESS, as MPICH 5 does after an error handler of the user
 
     MPI_Info info(std::map<std::string, std::string> keys);
     // Codes that were given to the error handler of MPI_COMM_WORLD or that operations failed with, since the last call.

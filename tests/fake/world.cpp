@@ -84,6 +84,7 @@ void mpi::begin(const features &what) {
     handler = MPI_ERRORS_ARE_FATAL;
     failed_test_clears_flag = failed_test_frees_persistent = failed_testsome_frees_pending = false;
     refuses_receives = MPI_SUCCESS;
+    hides_refusals = false;
     progress_calls = completing_calls = cancel_calls = 0;
     initialized_ = true;
     finalized_ = false;

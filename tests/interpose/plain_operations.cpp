@@ -197,6 +197,13 @@ TEST_P(plain_operations, that_mpi_has_refused_to_start_are_not_outstanding) {
         EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 7, 0, MPI_COMM_SELF, &r), MPI_ERR_RANK);
         world.refuses_receives = MPI_SUCCESS;
         EXPECT_EQ(outstanding(), 0) << (only_counted ? "calls only count" : "calls do more");
+        r = MPI_Request{}; // a value that MPI has not given
+        world.refuses_receives = MPI_ERR_RANK;
+        world.hides_refusals = true;
+        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 7, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        world.hides_refusals = false;
+        world.refuses_receives = MPI_SUCCESS;
+        EXPECT_EQ(outstanding(), 0) << (only_counted ? "calls only count" : "calls do more");
     }
     progress::remove_way_to_wait();
     r = started();
@@ -331,6 +338,14 @@ TEST_P(plain_operations, the_helper_makes_progress_while_the_program_computes) {
         MPI_Wait(&r, MPI_STATUS_IGNORE);
         EXPECT_TRUE(helper_stays_away()) << "nothing is outstanding";
     }
+}
+
+TEST_P(plain_operations, the_helper_rests_beside_a_call_that_blocks_and_waits_for_nothing_else) {
+    MPI_Request r = started();
+    const progress::blocking_call in_mpi;
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    EXPECT_TRUE(eventually_alone([] { return progress::plain.helper_rests.load(); }));
 }
 
 TEST_P(plain_operations, the_helper_rests_afterwards_and_is_woken) {

@@ -94,7 +94,7 @@ void program_watch::look() noexcept {
     outstanding_ = any_plain_operation();
     has_windows_ = any_window();
     const base::nanoseconds now = base::read_clock();
-    if (seen.changes != calls_ || blocked_) {
+    if (seen.changes != calls_) {
         calls_ = seen.changes;
         called_ = now;
     }

@@ -128,7 +128,7 @@ public:
     void look() noexcept;
     // It has been outside of MPI for a while, so the helper should make progress for it.
     bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
-    // Nothing is outstanding, it has made no call for a while, and no other rank may access its memory.
+    // Nothing is outstanding, it has begun and ended no call for a while, and no other rank may access its memory.
     bool is_done() const noexcept { return !outstanding_ && !has_windows_ && quiet_ >= done_after; }
     bool outstanding() const noexcept { return outstanding_; }
     bool has_windows() const noexcept { return has_windows_; }
@@ -142,7 +142,7 @@ private:
     static constexpr std::int64_t done_after = 10'000'000;
 
     std::uint64_t calls_ = 0;
-    std::int64_t called_ = 0; // when the number of calls had changed
+    std::int64_t called_ = 0; // when the number of calls had changed, which a blocking call does when it ends
     std::int64_t quiet_ = 0;  // the time since then
     bool blocked_ = false;
     bool outstanding_ = false;

@@ -58,7 +58,7 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
 template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
     if (starts && interpose::calls_only_count()) [[unlikely]] {
-        return interpose::count_started([&] { return (*function)(arguments..., request); });
+        return interpose::count_started(request, [&] { return (*function)(arguments..., request); });
     }
     if (streams::has_queue_if_any(comm)) [[unlikely]] {
         return streams::refuse_on_queue(name, comm);

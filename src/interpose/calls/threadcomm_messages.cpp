@@ -60,7 +60,7 @@ extern "C" {
             return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                    \
         }                                                                                                              \
         return thence::interpose::count_started(                                                                       \
-            [&] { return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request); });                         \
+            request, [&] { return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request); });                \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm, MPI_Request *request) {                                             \
@@ -99,7 +99,7 @@ extern "C" {
             return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                 \
         }                                                                                                              \
         return thence::interpose::count_started(                                                                       \
-            [&] { return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request); });                      \
+            request, [&] { return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request); });             \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \

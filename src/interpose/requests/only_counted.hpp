@@ -23,10 +23,15 @@ inline bool only_counted(int count, const MPI_Request requests[]) {
     return calls_only_count() && count > 0 && requests != nullptr;
 }
 
-// A call that starts an operation. One that MPI refuses has started none.
-template <class Call> int count_started(Call call) {
+// A call that starts `*request`. One that MPI refuses has started none: then MPI_SUCCESS is returned all the same, as
+// MPICH 5 does after an error handler of the user, or `request` is null.
+template <class Call> int count_started(MPI_Request *request, Call call) {
+    if (request != nullptr) [[likely]] {
+        *request = MPI_REQUEST_NULL;
+    }
     const int code = call();
-    if (code != MPI_SUCCESS || !progress::count_operation()) [[likely]] {
+    if (code != MPI_SUCCESS || request == nullptr || *request == MPI_REQUEST_NULL || !progress::count_operation())
+        [[likely]] {
         return code;
     }
     return wake_helper_and_return(code);
