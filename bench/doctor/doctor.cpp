@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -119,7 +120,7 @@ void examine_waiting(measure::session &session, findings &found) {
 }
 
 void examine_oversubscribed(measure::session &session, findings &found) {
-    const int ranks = 2 * found.processors;
+    const int ranks = 2 * found.processors * std::max(1, found.hosts); // the launcher may place them on all hosts
     measure::job what{.work = "calls", .threads = measure::level::single, .program = "oversubscribed"};
     const measure::numbers plain = session.together(ranks, what);
     what.run_options = {"--wait=sleep"};
@@ -238,7 +239,7 @@ int main(int argc, char **argv) {
     app.footer(
         "It starts two ranks a few dozen times, with the launcher of --mpiexec, which should place them on two hosts.\n"
         "Exit status: 0 measured, 2 wrong usage, 3 something could not be measured or written.");
-    app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: about a minute");
+    app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: less than a minute in place of a few");
     app.add_option("--bytes", chosen.bytes, "sizes of the transfers in place of 64 KiB to 16 MiB")
         ->check(CLI::Range(1024L, 1L << 30));
     app.add_option("--json", chosen.json, "write the figures to this file");
