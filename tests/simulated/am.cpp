@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Active messages on simulated ranks: random graphs of messages, puts and gets, of which nobody knows the end. Quiescence is
+// found when all are handled, and not before, in each of several phases. Rank 0 prints the simulated time.
+#include <thence/am.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr int phases = 3;
+constexpr int depth = 4;
+
+struct rank_state {
+    int size = 1;
+    thence_am am = nullptr;
+    std::mt19937 random;
+    long begun = 0;
+    long handled = 0;
+    long data = 1;
+    std::vector<thence_am_memory> memory; // of all ranks
+
+    int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
+    void begin(int left) {
+        const int to = below(size);
+        ++begun;
+        switch (below(6)) {
+        case 0:
+            thence_am_put(am, &data, sizeof data, &memory[static_cast<std::size_t>(to)], 0, below(2), &left, sizeof left,
+                          nullptr, nullptr);
+            break;
+        case 1:
+            thence_am_get(
+                am, &data, sizeof data, &memory[static_cast<std::size_t>(to)], 0,
+                [](int error, void *self) { static_cast<rank_state *>(self)->handled += error == MPI_SUCCESS ? 1 : 0; },
+                this);
+            break;
+        default:
+            thence_am_send(am, to, below(2), &left, sizeof left);
+        }
+    }
+    static int handle(const thence_am_message *m, void *data) {
+        rank_state &self = *static_cast<rank_state *>(data);
+        ++self.handled;
+        int left = 0;
+        std::memcpy(&left, m->payload, sizeof left);
+        for (int i = left > 0 ? self.below(4) : 0; i > 0; --i) {
+            self.begin(left - 1);
+        }
+        return MPI_SUCCESS;
+    }
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+    int rank = 0;
+    rank_state self;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &self.size);
+    self.random.seed(static_cast<unsigned>(rank) + 1);
+    thence_am_options options{};
+    options.window = 4; // messages wait for credits
+    int wrong = thence_am_create(MPI_COMM_WORLD, &options, sizeof options, &self.am) != MPI_SUCCESS ? 1 : 0;
+    thence_am_register(self.am, 0, &rank_state::handle, &self, 0);
+    thence_am_register(self.am, 1, &rank_state::handle, &self, THENCE_AM_SHORT);
+    thence_am_memory mine{};
+    thence_am_memory_register(self.am, &self.data, sizeof self.data, &mine);
+    self.memory.resize(static_cast<std::size_t>(self.size));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, self.memory.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    for (int phase = 0; phase < phases; ++phase) {
+        if (rank % (phase + 1) == 0) { // not all begin something
+            self.begin(depth);
+            self.begin(depth);
+        }
+        wrong += thence_am_quiesce(self.am) != MPI_SUCCESS ? 1 : 0;
+        const long counts[2] = {self.begun, self.handled};
+        long all[2] = {};
+        MPI_Allreduce(counts, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        wrong += all[0] != all[1] ? 1 : 0;
+        if (rank == 0) {
+            std::printf("phase %d: %ld begun, %ld handled, simulated time %.9f s\n", phase, all[0], all[1], MPI_Wtime());
+        }
+    }
+    thence_am_memory_forget(self.am, &mine);
+    wrong += thence_am_free(&self.am) != MPI_SUCCESS ? 1 : 0;
+    MPI_Finalize();
+    return wrong != 0 ? 1 : 0;
+}
