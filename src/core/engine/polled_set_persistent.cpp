@@ -45,10 +45,13 @@ bool polled_set::add_persistent(operation &op) {
 // From the last to the first, since the last entry of all replaces one that is complete.
 void polled_set::poll_persistent(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
+        persistent_requests::entry &known = persistent_.waiting(i);
+        if (!could_be_complete(known.request)) [[likely]] {
+            continue;
+        }
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        persistent_requests::entry &known = persistent_.waiting(i);
-        if (could_be_complete(known.request) && test_persistent(known.request, status, error)) {
+        if (test_persistent(known.request, status, error)) {
             completed_by_poll(known.request, &known, status, error);
         }
     }
