@@ -55,19 +55,19 @@ int network::state::received(int error, MPI_Status *status, void *data) noexcept
 }
 
 void network::state::start(receive &r) noexcept {
-    int code = MPI_Start(&r.request);
-    while (code != MPI_SUCCESS) {
-        if (give_up(r, code)) {
+    int code = MPI_SUCCESS;
+    do {
+        code = MPI_Irecv(r.content.data(), static_cast<int>(whole), MPI_BYTE, MPI_ANY_SOURCE,
+                         static_cast<int>(index_of(r.in)), packets, &r.request);
+        if (code != MPI_SUCCESS && give_up(r, code)) {
             return;
         }
-        code = MPI_Start(&r.request);
-    }
+    } while (code != MPI_SUCCESS);
     attach(r);
 }
 
 void network::state::attach(receive &r) noexcept {
-    if (thence_attach(1, &r.request, &received, &r, THENCE_PERSISTENT, &r.status, of_lane[index_of(r.in)], nullptr) !=
-        MPI_SUCCESS) {
+    if (thence_attach(1, &r.request, &received, &r, 0, &r.status, of_lane[index_of(r.in)], nullptr) != MPI_SUCCESS) {
         r.is_unattached.store(true);
         any_unattached.store(true); // the next poll tries again: a packet may be in it already
     }

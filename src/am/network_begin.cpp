@@ -30,7 +30,8 @@ int network::state::make_requests(unsigned flags) noexcept {
     return MPI_SUCCESS;
 }
 
-int network::state::post(const thence_am_options &in_force, std::size_t whole) {
+void network::state::make_receives(const thence_am_options &in_force, std::size_t bytes) {
+    whole = bytes;
     receives = std::vector<receive>(static_cast<std::size_t>(in_force.receives) * lanes);
     receives_left = receives.size();
     for (auto &each : left_of_lane) {
@@ -42,22 +43,10 @@ int network::state::post(const thence_am_options &in_force, std::size_t whole) {
         r.of = this;
         r.in = static_cast<lane>(i % lanes);
         r.content.resize((whole + 7) / 8);
-        const int code = MPI_Recv_init(r.content.data(), static_cast<int>(whole), MPI_BYTE, MPI_ANY_SOURCE,
-                                       static_cast<int>(index_of(r.in)), packets, &r.request);
-        if (code != MPI_SUCCESS) {
-            return code;
-        }
     }
-    return MPI_SUCCESS;
 }
 
 void network::state::free_requests() noexcept {
-    for (receive &r : receives) {
-        if (r.request != MPI_REQUEST_NULL) {
-            MPI_Request_free(&r.request);
-        }
-    }
-    receives.clear();
     for (MPI_Request *const each : {&of_lane[0], &of_lane[1], &of_lane[2], &at_once, &probe}) {
         if (*each != MPI_REQUEST_NULL) {
             thence_free(each);
@@ -90,7 +79,7 @@ int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t
     largest_data_tag_ = largest_tag(comm);
     if (code == MPI_SUCCESS) {
         try {
-            code = s.post(in_force, whole);
+            s.make_receives(in_force, whole);
         } catch (const std::exception &) {
             code = MPI_ERR_NO_MEM;
         }
@@ -112,6 +101,13 @@ int network::start(MPI_Comm comm, int code) noexcept {
     return MPI_SUCCESS;
 }
 
+int network::state::completed(int error, MPI_Status *, void *data) noexcept {
+    state &s = *static_cast<state *>(data);
+    s.completed_with = error;
+    s.has_completed.store(true, std::memory_order_release);
+    return MPI_SUCCESS;
+}
+
 // Empty packets to this process end the receives, since a receive that is cancelled is lost by some MPIs.
 int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept {
     state &s = *state_;
@@ -122,24 +118,25 @@ int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broke
             code = code == MPI_SUCCESS ? broken.load() : code;
         }
     };
-    const auto poll_until_complete = [&](MPI_Request &request) {
-        poll_until([&] {
-            int flag = 0;
-            code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-            return flag != 0 || code != MPI_SUCCESS;
-        });
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto poll_until_complete = [&] {
+        int flag = 0;
+        s.has_completed.store(false);
+        if (code == MPI_SUCCESS) {
+            code = thence_attach(1, &request, &state::completed, &s, 0, MPI_STATUSES_IGNORE, s.at_once, &flag);
+        }
+        poll_until([&] { return flag != 0 || s.has_completed.load(std::memory_order_acquire); });
+        code = code == MPI_SUCCESS && flag == 0 ? s.completed_with : code;
     };
-    MPI_Request counting = MPI_REQUEST_NULL;
-    code = MPI_Ireduce_scatter_block(packets_to, &s.expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &counting);
-    poll_until_complete(counting);
+    code = MPI_Ireduce_scatter_block(packets_to, &s.expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &request);
+    poll_until_complete();
     s.all_are_ending.store(code == MPI_SUCCESS);
     poll_until([&] { return s.arrived.load() >= s.expected && s.packets_leaving.load() == 0; });
     for (receive &r : s.receives) {
-        MPI_Request sent = MPI_REQUEST_NULL;
-        code = code == MPI_SUCCESS
-                   ? MPI_Isend(nullptr, 0, MPI_BYTE, rank_, static_cast<int>(index_of(r.in)), s.packets, &sent)
-                   : code;
-        poll_until_complete(sent);
+        if (code == MPI_SUCCESS) {
+            code = MPI_Isend(nullptr, 0, MPI_BYTE, rank_, static_cast<int>(index_of(r.in)), s.packets, &request);
+        }
+        poll_until_complete();
     }
     poll_until([&] { return s.receives_left.load(std::memory_order_acquire) == 0; });
     poll_until([&] { return s.packets_leaving.load(std::memory_order_acquire) == 0; }); // sent by the last receives

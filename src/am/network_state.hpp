@@ -11,7 +11,8 @@
 
 namespace thence::am {
 
-// A receive that is posted ahead. It is started again when its packet is handled.
+// A receive that is posted ahead, and again when its packet is handled. It is not persistent: Open MPI tells when others
+// complete, while each poll looks at all persistent ones.
 struct receive {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status{};
@@ -36,6 +37,7 @@ struct network::state {
     MPI_Request at_once = MPI_REQUEST_NULL;
     MPI_Request probe = MPI_REQUEST_NULL; // of in_callback(): nothing is left in it
     std::vector<receive> receives;
+    std::size_t whole = 0; // bytes of a packet
     std::atomic<std::size_t> receives_left{0};
     std::atomic<std::size_t> left_of_lane[lanes] = {};
     // What could not be attached though it was started, since memory was exhausted: the next poll tries again. To wait
@@ -50,14 +52,17 @@ struct network::state {
     totals mine;
     totals all;
     MPI_Request wave = MPI_REQUEST_NULL;
-    std::uint64_t expected = 0;              // in end(): packets; MPI may write it later if end() fails
+    // In end(): packets, and the one operation that it waits for. They stay here, since end() may give up.
+    std::uint64_t expected = 0;
+    std::atomic<bool> has_completed{false};
+    int completed_with = MPI_SUCCESS;
     std::atomic<bool> all_are_ending{false}; // no process waits any more for what another decides
     bool one_thread = false;
     bool polls_all = false; // other threads may be inside MPI, but run nothing of this engine
     std::thread::id communication_thread;
 
     int make_requests(unsigned flags) noexcept;
-    int post(const thence_am_options &in_force, std::size_t whole);
+    void make_receives(const thence_am_options &in_force, std::size_t bytes); // throws std::bad_alloc
     void start(receive &r) noexcept;
     void attach(receive &r) noexcept;
     // True: it is complete, with `error`, and is not attached. False: its end is told later.
@@ -73,6 +78,7 @@ struct network::state {
     static int data_has_left(int error, MPI_Status *status, void *data) noexcept;
     static int data_has_arrived(int error, MPI_Status *status, void *data) noexcept;
     static int wave_has_ended(int error, MPI_Status *status, void *data) noexcept;
+    static int completed(int error, MPI_Status *status, void *data) noexcept; // what end() waits for
 };
 
 inline int class_of(int code) noexcept {

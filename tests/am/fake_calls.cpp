@@ -100,14 +100,6 @@ void release() {
     }
 }
 
-void drop_held() {
-    const std::scoped_lock guard(mutex);
-    for (held &each : std::exchange(held_back, {})) {
-        world.complete(each.request);
-        table.Wait(&each.request, MPI_STATUS_IGNORE);
-    }
-}
-
 void fail_posted(int error) {
     const std::scoped_lock guard(mutex);
     for (const posted &each : std::exchange(receives, {})) {
@@ -195,21 +187,8 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype, int, int tag, MPI_Comm comm
     post({world.ticket_of(*request), buffer, count, tag, comm});
     return MPI_SUCCESS;
 }
-int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                  MPI_Request *request) {
-    return table.Recv_init(buffer, count, type, source, tag, comm, request);
-}
-int MPI_Start(MPI_Request *request) {
-    const int code = table.Start(request);
-    const thence::fake::request &q = *find_request(*request);
-    post({world.ticket_of(*request), q.buffer, q.bytes, q.tag, q.comm});
-    return code;
-}
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count) {
     return table.Get_count(status, type, count);
-}
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    return table.Test(request, flag, status);
 }
 int MPI_Request_free(MPI_Request *request) {
     return table.Request_free(request);

@@ -24,8 +24,6 @@ extern message_script script;
 void begin_messages();
 // What was held completes in the next progress.
 void release();
-// What was held completes and is gone: nobody waits for it.
-void drop_held();
 // All receives that are posted end with this error.
 void fail_posted(int error);
 

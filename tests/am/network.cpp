@@ -66,7 +66,7 @@ TEST_P(am_network, the_end_is_an_error_if_this_process_breaks_meanwhile) {
     script.receive_error = MPI_ERR_INTERN;
     fail_posted(MPI_ERR_INTERN);
     EXPECT_EQ(end(), MPI_ERR_INTERN);
-    drop_held();
+    release();
     poll_some();
 }
 
