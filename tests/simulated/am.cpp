@@ -29,8 +29,8 @@ struct rank_state {
         ++begun;
         switch (below(6)) {
         case 0:
-            thence_am_put(am, &data, sizeof data, &memory[static_cast<std::size_t>(to)], 0, below(2), &left, sizeof left,
-                          nullptr, nullptr);
+            thence_am_put(am, &data, sizeof data, &memory[static_cast<std::size_t>(to)], 0, below(2), &left,
+                          sizeof left, nullptr, nullptr);
             break;
         case 1:
             thence_am_get(
@@ -64,7 +64,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &self.size);
     self.random.seed(static_cast<unsigned>(rank) + 1);
     thence_am_options options{};
-    options.window = 4; // messages wait for credits
+    options.window = 4;   // messages wait for credits
+    options.receives = 1; // each test of a receive is an event of the simulator
     int wrong = thence_am_create(MPI_COMM_WORLD, &options, sizeof options, &self.am) != MPI_SUCCESS ? 1 : 0;
     thence_am_register(self.am, 0, &rank_state::handle, &self, 0);
     thence_am_register(self.am, 1, &rank_state::handle, &self, THENCE_AM_SHORT);
@@ -83,7 +84,8 @@ int main(int argc, char **argv) {
         MPI_Allreduce(counts, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
         wrong += all[0] != all[1] ? 1 : 0;
         if (rank == 0) {
-            std::printf("phase %d: %ld begun, %ld handled, simulated time %.9f s\n", phase, all[0], all[1], MPI_Wtime());
+            std::printf("phase %d: %ld begun, %ld handled, simulated time %.9f s\n", phase, all[0], all[1],
+                        MPI_Wtime());
         }
     }
     thence_am_memory_forget(self.am, &mine);
