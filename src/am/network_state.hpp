@@ -11,8 +11,8 @@
 
 namespace thence::am {
 
-// A receive that is posted ahead, and again when its packet is handled. It is not persistent: Open MPI tells when others
-// complete, while each poll looks at all persistent ones.
+// A receive that is posted ahead, and again when its packet is handled. It is not persistent: Open MPI tells when
+// others complete, while each poll looks at all persistent ones.
 struct receive {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status{};
