@@ -87,7 +87,7 @@ private:
 bool put_directly(const void *from, std::uint64_t bytes, const place &to, const part &at) noexcept {
     if (at.how == way::by_memory) [[likely]] {
         if (bytes != 0) {
-            std::memcpy(at.memory + to.offset, from, bytes);
+            std::memmove(at.memory + to.offset, from, bytes); // a rank may move data within its own part
         }
         return true;
     }
@@ -97,7 +97,7 @@ bool put_directly(const void *from, std::uint64_t bytes, const place &to, const 
 
 bool get_directly(void *to, std::uint64_t bytes, const place &from, const part &at) noexcept {
     if (at.how == way::by_memory) {
-        std::memcpy(to, at.memory + from.offset, bytes);
+        std::memmove(to, at.memory + from.offset, bytes);
         return true;
     }
     return memory::read_from(from.of->in.peers[static_cast<std::size_t>(from.rank)].process, at.address + from.offset,

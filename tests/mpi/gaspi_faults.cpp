@@ -143,6 +143,25 @@ TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
     ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 
+TEST_F(gaspi, a_segment_with_a_notification_that_the_end_of_reads_sets_is_not_deleted) {
+    constexpr gaspi_size_t bytes = 4'000'000;
+    make(0, 2 * bytes);
+    ASSERT_EQ(gaspi_segment_alloc(1, 64, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    gaspi_segment_id_t segments[] = {0, 0};
+    gaspi_offset_t from[] = {0, bytes / 2};
+    gaspi_offset_t to[] = {bytes, bytes + bytes / 2};
+    gaspi_size_t sizes[] = {bytes / 2, bytes / 2};
+    ASSERT_EQ(gaspi_read_list_notify(2, segments, to, next, segments, from, sizes, 1, 3, 0, GASPI_BLOCK),
+              GASPI_SUCCESS);
+    gaspi_return_t code = GASPI_ERROR;
+    while ((code = gaspi_segment_delete(1)) == GASPI_ERROR) {
+        EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    EXPECT_EQ(code, GASPI_SUCCESS);
+    EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS); // sets no notification in memory that is gone
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
 TEST_F(gaspi, an_atomic_operation_on_a_part_that_was_deleted_is_an_error) {
     make(1, 64);
     const char *const how = std::getenv("THENCE_ONESIDED");

@@ -94,6 +94,8 @@ class end_of_reads {
 public:
     end_of_reads(onesided::queue &of, const signal &told) noexcept : of_(of), made_(onesided::pending::make()) {
         if (made_ != nullptr) {
+            made_->local_use = &told.of->own().uses; // the part stays until the notification is set
+            made_->local_use->fetch_add(1, std::memory_order_relaxed);
             made_->here = told.of->own().notifications;
             made_->notification = told.number;
             made_->value = told.value;
@@ -105,6 +107,7 @@ public:
             made_->value = 0;
             of_.add(*made_);
         } else if (made_ != nullptr) {
+            made_->local_use->fetch_sub(1, std::memory_order_release);
             onesided::pending::drop(made_);
         }
     }

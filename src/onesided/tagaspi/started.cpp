@@ -95,9 +95,6 @@ bool are_too_short(const started &ended) noexcept {
 
 // All pieces are complete. Returns an error of MPI.
 int finish(started &ended, int error) noexcept {
-    for (std::atomic<long> *const each : ended.uses) {
-        each->fetch_sub(1, std::memory_order_release);
-    }
     if (error == MPI_SUCCESS && are_too_short(ended)) {
         error = MPI_ERR_OTHER;
     }
@@ -105,6 +102,9 @@ int finish(started &ended, int error) noexcept {
         ended.target().failed.store(true, std::memory_order_relaxed);
     } else if (ended.after.value != 0) {
         ended.here.set(ended.after.id, ended.after.value);
+    }
+    for (std::atomic<long> *const each : ended.uses) { // last: then another thread may delete the parts
+        each->fetch_sub(1, std::memory_order_release);
     }
     return error;
 }
@@ -226,7 +226,9 @@ gaspi_return_t bind(process &self, gaspi_rank_t rank, std::span<const piece> pie
         }
         pending->statuses.resize(pending->bytes.size());
         if (sets != nullptr) {
-            pending->here = gaspi::find_view(self, sets->segment)->own().notifications;
+            const wire::local_part &told = gaspi::find_view(self, sets->segment)->own();
+            pending->uses.push_back(&told.uses);
+            pending->here = told.notifications;
             pending->after = *sets;
         }
         for (std::atomic<long> *const each : pending->uses) {
