@@ -175,6 +175,7 @@ THENCE_AM_EXPORT int thence_am_try_send(thence_am am, int rank, int number, cons
  *  @param done      called once, when the copy of the payload is released, under the rules of a handler; also inside
  *                   this and other calls that send, on this thread, so the caller holds no lock that it takes; and
  *                   where a handler with ::THENCE_AM_SHORT may run. Not called if an error is returned.
+ *                   thence_am_quiesce() waits for it, and for what it sends.
  *  @param done_data passed to it.
  *  @return as thence_am_send(), and `MPI_ERR_ARG` for null `done`.
  *  @note Threads: any. */
@@ -286,9 +287,9 @@ typedef struct thence_am_info {
     int max_outgoing;        /**< see thence_am_options */
     size_t max_payload;      /**< see thence_am_options */
     size_t max_queued;       /**< see thence_am_options */
-    unsigned long long sent; /**< messages, puts and gets that were begun, and holds */
+    unsigned long long sent; /**< messages, puts and gets that were begun, holds, and `done` of messages */
     unsigned long long
-        handled; /**< messages that were handled here, puts that have arrived, gets that are complete, and
+        handled; /**< messages that were handled here, puts that have arrived, gets that are complete, `done`, and
                                       releases: over all processes as many as `sent` when all is quiet */
     unsigned long long packets;  /**< messages of MPI that carried them */
     unsigned long long queued;   /**< bytes that wait for receivers now */

@@ -57,10 +57,11 @@ int message_engine::send(int rank, int number, piece payload, when_full full, le
             }
         }
     }
-    sent_.fetch_add(1, std::memory_order_relaxed);
+    const unsigned counted = note != nullptr ? 2 : 1; // the note is a message to this process: it may send others
+    sent_.fetch_add(counted, std::memory_order_relaxed);
     const int code = outbox_.send(in, rank, static_cast<std::uint32_t>(number), payload, {}, {note, nullptr}, inside);
     if (code != MPI_SUCCESS) {
-        handled_.fetch_add(1, std::memory_order_release);
+        handled_.fetch_add(counted, std::memory_order_release);
     }
     return code;
 }

@@ -46,6 +46,7 @@ void message_engine::left(packet &p, int error) noexcept {
         const leaving_note told = *note;
         delete note;
         tell(told.done, error, told.data);
+        handled_.fetch_add(1, std::memory_order_release);
         note = next;
     }
     if (lost != 0) {

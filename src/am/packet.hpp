@@ -69,7 +69,7 @@ constexpr std::size_t padded(std::size_t bytes) noexcept {
 
 struct transfer;
 
-// Told when a message has left. In memory of its own.
+// Told when a message has left; quiescence waits for that as for a message. In memory of its own.
 struct leaving_note {
     leaving_note *next = nullptr;
     thence_am_done *done = nullptr;

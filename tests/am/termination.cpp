@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace {
@@ -20,6 +21,11 @@ struct graph {
     std::mt19937 random;
     long begun = 0;
     long handled = 0;
+    struct note {
+        graph *of;
+        int rank;
+        int depth;
+    };
     long tasks = 0; // of handlers, that will still send
     std::vector<std::vector<char>> memory;
     std::vector<thence_am_memory> names;
@@ -45,8 +51,22 @@ struct graph {
             t->done = [](int, void *data) { ++static_cast<graph *>(data)->handled; };
             t->done_data = this;
             (*all)[from].get(*t, names[static_cast<std::size_t>(to)], 1);
+        } else if (kind == 2) { // one that tells when it has left, which sends others
+            ++begun;
+            bool sent = true;
+            auto *const told = new leaving_note{nullptr, &has_left, new note{this, from, depth}};
+            EXPECT_EQ((*all)[from].send(to, below(2), {&depth, sizeof depth}, when_full::queue, told, sent),
+                      MPI_SUCCESS);
         } else {
             all->send(from, to, below(2), {&depth, sizeof depth});
+        }
+    }
+    static void has_left(int, void *data) {
+        const std::unique_ptr<note> told(static_cast<note *>(data));
+        graph &g = *told->of;
+        ++g.handled;
+        if (told->depth > 0 && g.below(2) == 0) {
+            g.begin(told->rank, told->depth - 1);
         }
     }
     static int handle(const thence_am_message *m, void *data) {
