@@ -54,11 +54,12 @@ namespace thence {
 
 /** @brief Offloads tasks between the ranks of a communicator. Programs use ::thence::offloader; another `Completions`
  *         has the members of detail::offload_continuations.
- *  @note Threads: one submits tasks and finishes steps; any number call work() meanwhile. */
+ *  @note Threads: one submits tasks and finishes steps; any number call work() meanwhile, with `MPI_THREAD_MULTIPLE`. */
 template <class Completions> class basic_offloader {
 public:
     /** @brief Collective over `comm`, which is duplicated.
-     *  @throws std::invalid_argument for a setting that is not positive. @throws thence::error as MPI reports it. */
+     *  @throws std::invalid_argument for a setting that is not positive, and for several workers below
+     *          `MPI_THREAD_MULTIPLE`. @throws thence::error as MPI reports it. */
     explicit basic_offloader(MPI_Comm comm, const offload_settings &settings = {})
         : state_(std::make_unique<detail::offload_state<Completions>>(comm, checked(settings))) {}
     basic_offloader(const basic_offloader &) = delete;
@@ -130,7 +131,7 @@ public:
     }
 
     /** @brief Make progress, and run one task that is ready on this rank, if there is one; tasks of others come first.
-     *  @return whether a task was run. @throws thence::error if a message has failed. */
+     *  @return whether a task was run. @throws thence::error as finish_step(). */
     bool work() {
         need_begin();
         return state_->work();
@@ -139,7 +140,8 @@ public:
     /** @brief Collective: run tasks until those of all ranks are complete, then decide how many to offload in the next
      *         step.
      *  @return what this rank did in the step.
-     *  @throws lost_tasks if no results have come for a long time. @throws thence::error if a message has failed. */
+     *  @throws lost_tasks if no results have come for a long time. @throws thence::error if a message has failed, or
+     *          another rank has left a step by an exception: it tells the others. */
     offload_step finish_step() {
         need_begin();
         double waited = 0;
@@ -155,6 +157,12 @@ private:
             !(given.gain > 0) || !(given.late > 0) || !(given.lost_after > 0) || given.emergencies < 1 ||
             given.pause_steps < 1) {
             throw std::invalid_argument("offload: a setting is not positive");
+        }
+        int level = MPI_THREAD_SINGLE;
+        MPI_Query_thread(&level);
+        if (given.workers > 1 && level < MPI_THREAD_MULTIPLE) {
+            throw std::invalid_argument("offload: several workers call MPI at once: initialize MPI with "
+                                        "MPI_THREAD_MULTIPLE, or set workers to 1");
         }
         return given;
     }

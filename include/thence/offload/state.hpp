@@ -23,6 +23,7 @@
 
 #include <thence/detail/atomic.hpp>
 #include <thence/error.hpp>
+#include <thence/offload/errors.hpp>
 #include <thence/offload/quotas.hpp>
 #include <thence/offload/settings.hpp>
 #include <thence/offload/task_type.hpp>
@@ -98,13 +99,14 @@ public:
             }
         }
         away->sent = std::move(made);
-        send(*away);
+        errors_.kept(comm_, [&] { send(*away); });
     }
 
     bool work() {
         completions_.poll();
         if (const int code = failure(); code != MPI_SUCCESS) {
-            throw error("a message of an offloaded task", code);
+            errors_.tell(comm_);
+            throw error("a message of an offloaded task, or another rank has broken off", code);
         }
         guest *visiting = nullptr;
         task next;
@@ -122,7 +124,7 @@ public:
         }
         const double began = MPI_Wtime();
         if (visiting != nullptr) {
-            run(*visiting);
+            errors_.kept(comm_, [&] { run(*visiting); });
         } else {
             next.type->run(next.metadata.data(), next.input, next.results);
         }
@@ -138,7 +140,7 @@ public:
             }
         }
         if (visiting != nullptr) {
-            send_results(*visiting);
+            errors_.kept(comm_, [&] { send_results(*visiting); });
         }
         return true;
     }
@@ -155,13 +157,19 @@ public:
     }
     // The rank has waited for results for `seconds` since it last had a task.
     void look_for_late(double seconds) {
-        const std::scoped_lock guard(lock_);
-        now_.emergencies += quotas_.look_for_late(seconds);
-        if (seconds > settings.lost_after) {
-            code_ = code_ == MPI_SUCCESS ? MPI_ERR_OTHER : code_;
-            throw lost_tasks("offload: no results for " + std::to_string(static_cast<int>(seconds)) +
-                             " s, waiting for " + quotas_.away() + "; is the process dead?");
+        std::string away;
+        {
+            const std::scoped_lock guard(lock_);
+            now_.emergencies += quotas_.look_for_late(seconds);
+            if (seconds <= settings.lost_after) {
+                return;
+            }
+            away = quotas_.away();
         }
+        errors_.good(MPI_ERR_OTHER);
+        errors_.tell(comm_);
+        throw lost_tasks("offload: no results for " + std::to_string(static_cast<int>(seconds)) + " s, waiting for " +
+                         away + "; is the process dead?");
     }
     offload_step balance(double waited) {
         offload_measured mine{waited, now_.own > 0 ? own_seconds_ / now_.own : 0, static_cast<double>(now_.foreign)};
@@ -177,10 +185,7 @@ public:
     }
 
     // The first error of a message.
-    int failure() {
-        const std::scoped_lock guard(lock_);
-        return code_;
-    }
+    int failure() { return errors_.code(); }
     bool has_begun() const { return !receives_.empty(); }
 
     const offload_settings settings;
@@ -188,9 +193,7 @@ public:
     atomic<bool> here{false};
 
 private:
-    struct head {
-        int type, id; // `id`: of the slot; the tags of its messages are made of it
-    };
+    using head = offload_head;
     struct slot { // a task of this rank that is away
         offload_state *owner = nullptr;
         int id = 0, target = -1;
@@ -237,16 +240,6 @@ private:
                 bool persistent) {
         check("thence_attach", completions_.attach(count, requests, done, data, statuses, persistent));
     }
-    // In callbacks, which must not throw.
-    bool good(int code) {
-        if (code == MPI_SUCCESS) {
-            return true;
-        }
-        const std::scoped_lock guard(lock_);
-        code_ = code_ == MPI_SUCCESS ? code : code_;
-        return false;
-    }
-
     void agree() {
         unsigned long long mine = types.size();
         for (const offload_type *type : types) {
@@ -280,13 +273,18 @@ private:
         slot &away = *static_cast<slot *>(data);
         offload_state &self = *away.owner;
         const int results = away.sent.type->results;
-        for (int i = 0; code == MPI_SUCCESS && i < results; ++i) {
-            const std::span<std::byte> into = away.sent.results[static_cast<std::size_t>(i)];
-            code = MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, away.target, tag_of(away.id, 1 + i),
-                             self.comm_, &away.requests[i]);
+        int posted = 0;
+        for (; code == MPI_SUCCESS && posted < results; ++posted) {
+            const std::span<std::byte> into = away.sent.results[static_cast<std::size_t>(posted)];
+            code = MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, away.target,
+                             tag_of(away.id, 1 + posted), self.comm_, &away.requests[posted]);
         }
-        if (self.good(code)) {
-            self.good(
+        for (int i = 0; code != MPI_SUCCESS && i < posted - 1; ++i) { // nobody would wait for them
+            MPI_Cancel(&away.requests[i]);
+            MPI_Request_free(&away.requests[i]);
+        }
+        if (self.errors_.good(code)) {
+            self.errors_.good(
                 self.completions_.attach(results, away.requests, &has_returned, &away, MPI_STATUSES_IGNORE, false));
         }
         return MPI_SUCCESS;
@@ -294,7 +292,7 @@ private:
     static int has_returned(int code, MPI_Status *, void *data) {
         slot &away = *static_cast<slot *>(data);
         offload_state &self = *away.owner;
-        if (self.good(code)) {
+        if (self.errors_.good(code)) {
             const std::scoped_lock guard(self.lock_);
             self.quotas_.returned(away.target);
             self.left_--;
@@ -310,35 +308,39 @@ private:
         if (code == MPI_SUCCESS) {
             MPI_Test_cancelled(status, &cancelled);
         }
-        if (cancelled != 0 || !self.good(code)) {
-            return MPI_SUCCESS;
+        if (cancelled != 0 || code != MPI_SUCCESS) {
+            return self.errors_.in_callback_of(code, [] {});
         }
-        guest &visiting = self.take_guest();
         head first;
         std::memcpy(&first, each.message.data(), sizeof first);
-        visiting.source = status->MPI_SOURCE, visiting.id = first.id;
-        visiting.type = self.types[static_cast<std::size_t>(first.type)];
-        const std::byte *metadata = each.message.data() + sizeof first;
+        if (first.type == offload_broken_off.type) {
+            self.errors_.good(MPI_ERR_OTHER);
+            return MPI_SUCCESS;
+        }
+        return self.errors_.in_callback_of(code, [&] { self.take(each, first, status->MPI_SOURCE); });
+    }
+    void take(receive &each, const head &first, int source) {
+        guest &visiting = take_guest();
+        visiting.source = source, visiting.id = first.id;
+        visiting.type = types[static_cast<std::size_t>(first.type)];
+        const std::byte *const metadata = each.message.data() + sizeof first;
         visiting.metadata.assign(metadata, metadata + visiting.type->metadata_bytes);
         visiting.input.resize(visiting.type->input_bytes(metadata));
-        code = MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE, visiting.source,
-                         tag_of(visiting.id, 0), self.comm_, &visiting.requests[0]);
-        if (self.good(code)) {
-            self.good(
-                self.completions_.attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false));
+        if (errors_.good(MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE,
+                                   visiting.source, tag_of(visiting.id, 0), comm_, &visiting.requests[0]))) {
+            errors_.good(completions_.attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false));
         }
-        if (self.good(MPI_Start(&each.request))) {
-            self.good(self.completions_.attach(1, &each.request, &metadata_came, &each, &each.status, true));
+        if (errors_.good(MPI_Start(&each.request))) {
+            errors_.good(completions_.attach(1, &each.request, &metadata_came, &each, &each.status, true));
         }
-        return MPI_SUCCESS;
     }
     static int input_came(int code, MPI_Status *, void *data) {
         guest &visiting = *static_cast<guest *>(data);
-        if (visiting.owner->good(code)) {
-            const std::scoped_lock guard(visiting.owner->lock_);
-            visiting.owner->guests_ready_.push_back(&visiting);
-        }
-        return MPI_SUCCESS;
+        offload_state &self = *visiting.owner;
+        return self.errors_.in_callback_of(code, [&] {
+            const std::scoped_lock guard(self.lock_);
+            self.guests_ready_.push_back(&visiting);
+        });
     }
     void run(guest &visiting) {
         visiting.sizes = visiting.type->result_bytes(visiting.metadata.data());
@@ -359,11 +361,11 @@ private:
     }
     static int results_sent(int code, MPI_Status *, void *data) {
         guest &visiting = *static_cast<guest *>(data);
-        if (visiting.owner->good(code)) {
-            const std::scoped_lock guard(visiting.owner->lock_);
-            visiting.owner->free_guests_.push_back(&visiting);
-        }
-        return MPI_SUCCESS;
+        offload_state &self = *visiting.owner;
+        return self.errors_.in_callback_of(code, [&] {
+            const std::scoped_lock guard(self.lock_);
+            self.free_guests_.push_back(&visiting);
+        });
     }
     guest &take_guest() {
         const std::scoped_lock guard(lock_);
@@ -380,10 +382,10 @@ private:
     std::vector<receive> receives_;
     Completions completions_;
     MPI_Request barrier_ = MPI_REQUEST_NULL;
+    offload_errors errors_;
 
     // Guards all that follows. No call of MPI is made, and no task run, while it is held.
     std::mutex lock_;
-    int code_ = MPI_SUCCESS;
     int left_ = 0;
     offload_quotas quotas_;
     std::deque<task> own_; // that wait for a thread
