@@ -186,6 +186,13 @@ int space::tell_counts() noexcept {
     return code == MPI_SUCCESS ? complete(request) : code;
 }
 
+void space::wait_until_packets_have_left() noexcept {
+    while (wires_->any_under_way()) {
+        continuation::make_progress();
+        wires_->poll();
+    }
+}
+
 // Until all packets that any process has sent to this one are done.
 int space::drain() noexcept {
     if (!has_messages()) {
@@ -193,6 +200,7 @@ int space::drain() noexcept {
         const int code = table.Ibarrier(collective_, &request);
         return code == MPI_SUCCESS ? complete(request) : code;
     }
+    wait_until_packets_have_left(); // one that is lost on its way counts no more
     const auto count = static_cast<std::size_t>(size_);
     for (int i = 0; i < size_; ++i) {
         counts_[static_cast<std::size_t>(i)] = wires_->sent_to(i);
@@ -237,14 +245,8 @@ int space::free_segment(segment &freed) noexcept {
 // After a drain: no credit is on its way to this process, so that its receives are for packets of transport::end().
 // Credits may have been lost, so they are counted when they have left.
 int space::wait_for_credits() noexcept {
-    const auto progress = [this] {
-        continuation::make_progress();
-        wires_->poll();
-    };
     wires_->between_polls([] {}); // a poll may have done the last packet, and is about to send its credit
-    while (wires_->any_under_way()) {
-        progress();
-    }
+    wait_until_packets_have_left();
     const auto count = static_cast<std::size_t>(size_);
     for (std::size_t i = 0; i < count; ++i) {
         counts_[i] = credits_sent_[i].load(std::memory_order_acquire);
@@ -254,7 +256,8 @@ int space::wait_for_credits() noexcept {
         if (credits_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
             ++i;
         } else {
-            progress();
+            continuation::make_progress();
+            wires_->poll();
         }
     }
     return code;

@@ -150,6 +150,7 @@ private:
     static int agree(MPI_Comm collective, int mine, int &all) noexcept;
     int error_if_pending(bool mine) noexcept;
     int tell_counts() noexcept;
+    void wait_until_packets_have_left() noexcept;
     int drain() noexcept;
     int wait_for_credits() noexcept;
     int free_number() const noexcept;

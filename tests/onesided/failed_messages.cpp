@@ -87,6 +87,38 @@ TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
     expect_that_puts_work();
 }
 
+TEST_F(failed_messages, a_segment_is_freed_although_a_packet_is_lost_meanwhile) {
+    thence_segment other = nullptr;
+    ASSERT_EQ(thence_segment_create(space, 8, 0, &other), MPI_SUCCESS);
+    MPI_Request on_its_way = MPI_REQUEST_NULL;
+    instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
+        *request = on_its_way = world.start();
+        return int{MPI_SUCCESS};
+    };
+    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    instead_of_send = nullptr;
+    // It must not be lost before the other thread tells how many have been sent, if that does not wait.
+    static std::atomic<bool> is_told;
+    static auto &table = thence::mpi::table;
+    static const auto working = table.Ialltoall;
+    is_told = false;
+    table.Ialltoall = [](const void *in, int count, MPI_Datatype type, void *out, int count_out, MPI_Datatype type_out,
+                         MPI_Comm comm, MPI_Request *request) {
+        is_told = true;
+        return working(in, count, type, out, count_out, type_out, comm, request);
+    };
+    std::thread loses([&] {
+        for (int i = 0; i < 100 && !is_told; ++i) {
+            let_run();
+        }
+        world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
+    });
+    EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
+    loses.join();
+    table.Ialltoall = working;
+    expect_that_puts_work();
+}
+
 // The packet that says what the message is, or asks for it.
 TEST_F(failed_messages, nobody_waits_for_a_message_whose_packet_was_lost_on_its_way) {
     for (const bool reads : {true, false}) {
