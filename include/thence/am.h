@@ -105,9 +105,9 @@ typedef void(thence_am_failed)(const thence_am_failure *failure, void *data);
 /** @brief Options of an engine. Zero-initialize it: 0 stands for the default. `window` and `max_payload` must be the
  *  same in all processes. */
 typedef struct thence_am_options {
-    unsigned flags;           /**< `THENCE_AM_` options of an engine */
-    int window;               /**< messages of MPI from one process, per kind, not handled: 16; 2 to MPI_TAG_UB / 2 */
-    int receives;             /**< receives posted for each kind: 8 */
+    unsigned flags; /**< `THENCE_AM_` options of an engine */
+    int window; /**< messages of MPI from one process, per kind, not handled: 16; 2 to 32,767, and to MPI_TAG_UB / 2 */
+    int receives;             /**< receives posted for each kind: 8; at most 4,096 */
     int max_outgoing;         /**< messages with long data under way from this process; others wait in order: 8 */
     size_t max_payload;       /**< the longest payload of a message: 3,840 bytes; at most 1 MiB */
     size_t max_queued;        /**< bytes that may wait for one receiver: 262,144 */

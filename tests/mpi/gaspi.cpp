@@ -2,7 +2,10 @@
 // GASPI beside MPI in one program: segments, operations, notifications, groups, passive messages, and errors.
 #include "gaspi.hpp"
 
+#include <GASPI_Threads.h>
+
 #include <numeric>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -180,6 +183,24 @@ TEST_F(gaspi, groups_overlap) {
         EXPECT_EQ(gaspi_group_delete(each), GASPI_SUCCESS);
     }
     EXPECT_EQ(gaspi_group_delete(GASPI_GROUP_ALL), GASPI_ERR_INV_GROUP);
+}
+
+TEST_F(gaspi, threads_get_new_numbers_after_each_initialization) {
+    const auto own = [] {
+        gaspi_int number = -1;
+        EXPECT_EQ(gaspi_threads_register(&number), GASPI_SUCCESS);
+        return number;
+    };
+    for (const bool comes_first : {true, false}) {
+        ASSERT_EQ(gaspi_threads_init_user(2), GASPI_SUCCESS);
+        gaspi_int here = comes_first ? own() : -1;
+        gaspi_int there = -1;
+        std::thread([&] { there = own(); }).join();
+        here = comes_first ? here : own();
+        EXPECT_EQ(here + there, 1) << here << ' ' << there;
+        EXPECT_EQ(gaspi_threads_term(), GASPI_SUCCESS);
+        EXPECT_EQ(gaspi_threads_get_tid(&here), GASPI_ERROR);
+    }
 }
 
 TEST_F(gaspi, wrong_arguments_are_errors_that_name_them) {

@@ -6,11 +6,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace thence::gaspi {
 
 namespace {
+
+// Integers wrap.
+template <class T> T sum_of(T a, T b) noexcept {
+    if constexpr (std::is_integral_v<T>) {
+        using unsigned_type = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<unsigned_type>(a) + static_cast<unsigned_type>(b));
+    } else {
+        return a + b;
+    }
+}
 
 template <class T> void reduce(gaspi_operation_t operation, bytes &into, const bytes &other) {
     for (std::size_t at = 0; at + sizeof(T) <= into.size(); at += sizeof(T)) {
@@ -20,7 +31,7 @@ template <class T> void reduce(gaspi_operation_t operation, bytes &into, const b
         std::memcpy(&b, other.data() + at, sizeof b);
         const T result = operation == GASPI_OP_MIN   ? std::min(a, b)
                          : operation == GASPI_OP_MAX ? std::max(a, b)
-                                                     : static_cast<T>(a + b);
+                                                     : sum_of(a, b);
         std::memcpy(into.data() + at, &result, sizeof result);
     }
 }

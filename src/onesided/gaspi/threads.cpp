@@ -6,6 +6,7 @@
 
 #include <thence/detail/start_thread.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <list>
 #include <thread>
@@ -29,7 +30,9 @@ threads &started() noexcept {
     static auto *const all = new threads;
     return *all;
 }
-thread_local int own_number = -1;
+std::atomic<int> round{1}; // from an initialization to its end; changed under the mutex
+thread_local int own_number = 0;
+thread_local int own_round = 0; // in which this thread got its number
 
 int processors() noexcept {
     return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
@@ -84,8 +87,9 @@ gaspi_return_t gaspi_threads_register(gaspi_int *tid) {
     if (total == 0) {
         return GASPI_ERR_NOINIT;
     }
-    if (own_number < 0) {
+    if (own_round != round.load()) {
         own_number = registered++;
+        own_round = round.load();
     }
     *tid = own_number;
     return GASPI_SUCCESS;
@@ -116,12 +120,13 @@ gaspi_return_t gaspi_threads_term(void) {
     }
     const std::scoped_lock guard(threads_mutex);
     total = 0;
+    round.fetch_add(1);
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t gaspi_threads_get_tid(gaspi_int *const tid) {
     THENCE_GASPI_NOT_NULL(tid);
-    if (own_number < 0) {
+    if (own_round != round.load()) {
         return GASPI_ERROR;
     }
     *tid = own_number;

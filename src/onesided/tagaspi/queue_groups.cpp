@@ -20,7 +20,7 @@ constexpr gaspi_number_t most_groups = 16;
 
 struct queue_group {
     gaspi_queue_id_t begin = 0;
-    gaspi_number_t count = 0; // 0: there is none
+    std::atomic<gaspi_number_t> count{0}; // 0: there is none. Set last, and read once in a call
     gaspi_queue_group_policy_t policy = GASPI_QUEUE_GROUP_POLICY_DEFAULT;
     std::atomic<unsigned> calls{0};
 };
@@ -115,7 +115,7 @@ unsigned position_here() noexcept {
 void forget_queue_groups() noexcept {
     const std::scoped_lock guard(changing);
     for (queue_group &each : groups) {
-        each.count = 0;
+        each.count.store(0);
     }
 }
 
@@ -150,7 +150,7 @@ gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_gro
     made.begin = queue_begin;
     made.policy = policy;
     made.calls.store(0, std::memory_order_relaxed);
-    made.count = queue_num;
+    made.count.store(queue_num, std::memory_order_release);
     return GASPI_SUCCESS;
 }
 
@@ -160,25 +160,29 @@ gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_gro
     if (queue_group >= most_groups || groups[queue_group].count == 0) {
         return GASPI_ERR_INV_NUM;
     }
-    groups[queue_group].count = 0;
+    groups[queue_group].count.store(0);
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_group, gaspi_queue_id_t *const queue) {
     THENCE_TAGASPI_RUNNING()
     THENCE_GASPI_NOT_NULL(queue);
-    if (queue_group >= most_groups || groups[queue_group].count == 0) {
+    if (queue_group >= most_groups) {
         return GASPI_ERR_INV_NUM;
     }
     auto &from = groups[queue_group];
+    const gaspi_number_t count = from.count.load(std::memory_order_acquire); // another thread may delete the group
+    if (count == 0) {
+        return GASPI_ERR_INV_NUM;
+    }
     unsigned which = 0;
     if (from.policy == GASPI_QUEUE_GROUP_POLICY_DEFAULT) {
-        which = from.calls.fetch_add(1, std::memory_order_relaxed) % from.count;
+        which = from.calls.fetch_add(1, std::memory_order_relaxed) % count;
     } else { // neighbours share a queue, if there are fewer
         const unsigned here = position_here();
         const unsigned all = processors.load(std::memory_order_relaxed);
-        which = all > from.count ? static_cast<unsigned>(std::uint64_t{here} * from.count / all) : here;
-        which = std::min(which, from.count - 1); // a processor may be added meanwhile
+        which = all > count ? static_cast<unsigned>(std::uint64_t{here} * count / all) : here;
+        which = std::min(which, count - 1); // a processor may be added meanwhile
     }
     *queue = static_cast<gaspi_queue_id_t>(from.begin + which);
     return GASPI_SUCCESS;
