@@ -241,6 +241,8 @@ def test(configuration, labels, jobs, with_matrix):
     if run(result, "configure", "cmake", "--preset", configuration.name, *arguments):
         result.add(broken("the configuration failed"))
         return result
+    if configuration in MATRIX and configuration.mpi != "smpi" and (labels == "python" or labels not in DOORS):
+        install_mpi4py(configuration)
     if labels:
         stages = [(labels, ["-L", pattern(labels)])]
     else:
@@ -326,8 +328,6 @@ def main():
             say(reason)
             result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
         else:
-            if configuration in MATRIX and configuration.mpi != "smpi" and options.door in (None, "python"):
-                install_mpi4py(configuration)
             result = test(configuration, labels, options.jobs, options.full)
         result.seconds = time.monotonic() - started
         results.append((configuration, result))
