@@ -20,6 +20,7 @@ class RunChannel(Channel):
     def __init__(self):
         super().__init__()
         self._work = trio.Event()
+        self._is_unwatched = False  # the descriptor may be closed, and another file have its number
         self._token = trio.lowlevel.current_trio_token()
         _channels.add(self)
         trio.lowlevel.spawn_system_task(self._watch if self.has_thread else self._poll)
@@ -33,7 +34,7 @@ class RunChannel(Channel):
 
     async def _watch(self):
         try:
-            while True:
+            while not self._is_unwatched:
                 await trio.lowlevel.wait_readable(self.descriptor)
                 self.drain()
         except trio.ClosedResourceError:
@@ -56,6 +57,7 @@ class RunChannel(Channel):
             self._end()
 
     def unwatch(self):
+        self._is_unwatched = True
         if self.has_thread and trio.lowlevel.in_trio_run():
             trio.lowlevel.notify_closing(self.descriptor)
 

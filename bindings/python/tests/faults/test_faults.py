@@ -132,6 +132,30 @@ trio.run(main)
     assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
 
 
+@pytest.mark.parametrize("attempt", range(3))  # trio runs one of the two tasks that are ready first, by chance
+def test_finalize_beside_a_completion_in_a_run_of_trio(attempt):
+    pytest.importorskip("trio", reason="trio is not installed")
+    code, out, err = run_program(
+        BEGIN
+        + """
+import time
+import trio
+async def main():
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(thence.wait, SELF.Irecv(np.zeros(1), 0, 1))
+        await trio.sleep(0.01)
+        SELF.Send(np.zeros(1), 0, 1)
+        time.sleep(0.05)  # the descriptor becomes readable
+        await trio.lowlevel.checkpoint()
+        MPI.Finalize()
+    print("ended")
+trio.run(main)
+"""
+    )
+    assert code == 0, err
+    assert out == "ended\n"
+
+
 def test_finalize_with_futures_pending():
     code, out, err = run_program(
         BEGIN
