@@ -144,7 +144,7 @@ TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_proce
 class end_of_reads : public queue_rules {
 protected:
     // Two reads, and what comes after them.
-    void start() {
+    void start(queue &which) {
         end = pending::make();
         end->is_end = true;
         end->notification = 3;
@@ -155,16 +155,16 @@ protected:
             pending &p = made(each);
             p.expected = 8;
             p.end = end;
-            of.add(p);
+            which.add(p);
         }
-        of.add(*end);
+        which.add(*end);
     }
     MPI_Request reads[2] = {};
     pending *end = nullptr;
 };
 
 TEST_F(end_of_reads, comes_after_all_of_them) {
-    start();
+    start(of);
     world.complete(reads[1], {0, 0, 8});
     of.look();
     EXPECT_EQ(value_of(3), 0U);
@@ -185,7 +185,7 @@ TEST_F(end_of_reads, is_noticed_by_a_poll) {
 }
 
 TEST_F(end_of_reads, does_not_tell_of_data_that_are_not_here) {
-    start();
+    start(of);
     world.complete(reads[0], {0, 0, 8, MPI_ERR_OTHER});
     of.look();
     world.complete(reads[1], {0, 0, 8});
@@ -196,7 +196,7 @@ TEST_F(end_of_reads, does_not_tell_of_data_that_are_not_here) {
 }
 
 TEST_F(end_of_reads, does_not_tell_of_a_reply_that_is_too_short) {
-    start();
+    start(of);
     world.complete(reads[0], {0, 0, 8});
     world.complete(reads[1], {0, 0, 0});
     of.look();
