@@ -54,7 +54,7 @@ namespace thence {
 
 /** @brief Offloads tasks between the ranks of a communicator. Programs use ::thence::offloader; another `Completions`
  *         has the members of detail::offload_continuations.
- *  @note Threads: one submits tasks and finishes steps; any number call work() meanwhile, with `MPI_THREAD_MULTIPLE`. */
+ *  @note Threads: one submits tasks and finishes steps; with `MPI_THREAD_MULTIPLE` any number call work(). */
 template <class Completions> class basic_offloader {
 public:
     /** @brief Collective over `comm`, which is duplicated.

@@ -226,7 +226,7 @@ gaspi_return_t bind(process &self, gaspi_rank_t rank, std::span<const piece> pie
         }
         pending->statuses.resize(pending->bytes.size());
         if (sets != nullptr) {
-            const wire::local_part &told = gaspi::find_view(self, sets->segment)->own();
+            const auto &told = gaspi::find_view(self, sets->segment)->own();
             pending->uses.push_back(&told.uses);
             pending->here = told.notifications;
             pending->after = *sets;
