@@ -16,6 +16,23 @@ bool is_own(MPI_Request request) noexcept {
     return request != MPI_REQUEST_NULL && !continuation::is_cr_handle(request);
 }
 
+// Calls `end_one` with the number of each of `count` requests that a call has completed.
+template <class Call> void for_each_completed(int count, const completed_requests &completed, Call end_one) {
+    const auto end_one_of_them = [&](int i) {
+        if (i >= 0 && i < count) {
+            end_one(i);
+        }
+    };
+    if (completed.indices != nullptr) {
+        std::for_each_n(completed.indices, completed.found != nullptr ? std::clamp(*completed.found, 0, count) : 1,
+                        end_one_of_them);
+    } else if (completed.flag == nullptr || *completed.flag != 0) {
+        for (int i = 0; i < count; ++i) {
+            end_one(i);
+        }
+    }
+}
+
 } // namespace
 
 struct counted_completion::asked_requests {
@@ -56,19 +73,11 @@ void count_created(MPI_Request request, std::int64_t bytes) noexcept {
 
 long end_persistent(int count, const MPI_Request requests[], const completed_requests &completed) noexcept {
     long ended = 0;
-    const auto end_one = [&](int i) {
-        if (i >= 0 && i < count && requests[i] != MPI_REQUEST_NULL && persistent_states::end(requests[i])) {
+    for_each_completed(count, completed, [&](int i) {
+        if (requests[i] != MPI_REQUEST_NULL && persistent_states::end(requests[i])) {
             ++ended;
         }
-    };
-    if (completed.indices != nullptr) {
-        std::for_each_n(completed.indices, completed.found != nullptr ? std::clamp(*completed.found, 0, count) : 1,
-                        end_one);
-    } else if (completed.flag == nullptr || *completed.flag != 0) {
-        for (int i = 0; i < count; ++i) {
-            end_one(i);
-        }
-    }
+    });
     return ended;
 }
 
@@ -101,24 +110,14 @@ void counted_completion::begin() noexcept {
 // Of persistent requests the outputs of the call say which have ended, while others become null.
 void counted_completion::say_which_ended() noexcept {
     std::vector<asked_request> &each = asked_->each;
-    const auto end_one = [&](int i) {
-        if (i >= 0 && i < size_) {
-            asked_request &one = each[static_cast<std::size_t>(i)];
-            one.ended = one.ended || (one.known.persistent && one.known.active);
-        }
-    };
     for (int i = 0; i < size_; ++i) {
         asked_request &one = each[static_cast<std::size_t>(i)];
         one.ended = is_own(one.request) && !one.known.persistent && requests_[i] == MPI_REQUEST_NULL;
     }
-    if (completed_.indices != nullptr) {
-        std::for_each_n(completed_.indices, completed_.found != nullptr ? std::clamp(*completed_.found, 0, size_) : 1,
-                        end_one);
-    } else if (completed_.flag == nullptr || *completed_.flag != 0) {
-        for (int i = 0; i < size_; ++i) {
-            end_one(i);
-        }
-    }
+    for_each_completed(size_, completed_, [&](int i) {
+        asked_request &one = each[static_cast<std::size_t>(i)];
+        one.ended = one.ended || (one.known.persistent && one.known.active);
+    });
 }
 
 long counted_completion::end_asked() noexcept {
