@@ -112,41 +112,19 @@ thread.join()
     assert out == "ended\n"
 
 
-def test_finalize_in_a_run_of_trio():
+def finalize_in_a_run_of_trio(beside=""):
+    """Run a program that finalizes MPI while a task waits, after the lines ``beside``. Return what it printed as an error."""
     pytest.importorskip("trio", reason="trio is not installed")
     code, out, err = run_program(
         BEGIN
-        + """
-import trio
-async def main():
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(thence.wait, SELF.Irecv(np.zeros(1), 0, 1))
-        await trio.sleep(0.01)
-        MPI.Finalize()
-    print("ended")
-trio.run(main)
-"""
-    )
-    assert code == 0, err
-    assert out == "ended\n"
-    assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
-
-
-@pytest.mark.parametrize("attempt", range(3))  # trio runs one of the two tasks that are ready first, by chance
-def test_finalize_beside_a_completion_in_a_run_of_trio(attempt):
-    pytest.importorskip("trio", reason="trio is not installed")
-    code, out, err = run_program(
-        BEGIN
-        + """
+        + f"""
 import time
 import trio
 async def main():
     async with trio.open_nursery() as nursery:
         nursery.start_soon(thence.wait, SELF.Irecv(np.zeros(1), 0, 1))
         await trio.sleep(0.01)
-        SELF.Send(np.zeros(1), 0, 1)
-        time.sleep(0.05)  # the descriptor becomes readable
-        await trio.lowlevel.checkpoint()
+{textwrap.indent(beside, " " * 8)}
         MPI.Finalize()
     print("ended")
 trio.run(main)
@@ -154,6 +132,23 @@ trio.run(main)
     )
     assert code == 0, err
     assert out == "ended\n"
+    return err
+
+
+def test_finalize_in_a_run_of_trio():
+    err = finalize_in_a_run_of_trio()
+    assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
+
+
+@pytest.mark.parametrize("attempt", range(3))  # trio runs one of the two tasks that are ready first, by chance
+def test_finalize_beside_a_completion_in_a_run_of_trio(attempt):
+    finalize_in_a_run_of_trio(
+        """
+SELF.Send(np.zeros(1), 0, 1)
+time.sleep(0.05)  # the descriptor becomes readable
+await trio.lowlevel.checkpoint()
+"""
+    )
 
 
 def test_finalize_with_futures_pending():
