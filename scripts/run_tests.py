@@ -241,7 +241,8 @@ def test(configuration, labels, jobs, with_matrix):
     if run(result, "configure", "cmake", "--preset", configuration.name, *arguments):
         result.add(broken("the configuration failed"))
         return result
-    if configuration in MATRIX and configuration.mpi != "smpi" and (labels == "python" or labels not in DOORS):
+    runs_python = configuration.mpi != "smpi" and (configuration.mpi != "abi" or with_matrix)
+    if configuration in MATRIX and runs_python and (labels == "python" or labels not in DOORS):
         install_mpi4py(configuration)
     if labels:
         stages = [(labels, ["-L", pattern(labels)])]
