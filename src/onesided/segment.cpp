@@ -2,6 +2,7 @@
 // The block of a part has the notifications and, in pages of their own behind them, the data.
 #include "onesided/segment.hpp"
 
+#include "core/base/clock.hpp"
 #include "onesided/space.hpp"
 
 #include <exception>
@@ -88,10 +89,33 @@ bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) 
     return true;
 }
 
-bool segment::drop_own() noexcept {
+segment::dropped segment::drop_own() noexcept {
+    long calls = calls_.load(std::memory_order_relaxed);
+    do {
+        if (calls < 0) {
+            return dropped::in_use; // another thread drops it
+        }
+    } while (!calls_.compare_exchange_weak(calls, calls + being_dropped, std::memory_order_relaxed));
+    // Calls that begin now wait.
+    constexpr std::uint32_t milliseconds = 2;
+    const std::uint32_t begun = base::coarse_milliseconds();
+    base::spin_wait wait;
+    while ((calls = calls_.load(std::memory_order_acquire)) != being_dropped &&
+           base::coarse_milliseconds() - begun <= milliseconds) {
+        wait();
+    }
+    const dropped result = calls == being_dropped ? drop_unused() : dropped::in_use;
+    calls_.fetch_sub(being_dropped, std::memory_order_release);
+    return result;
+}
+
+segment::dropped segment::drop_unused() noexcept {
+    if (find_own() == nullptr) {
+        return dropped::there_is_none;
+    }
     std::unique_ptr<part> none(new (std::nothrow) part);
     if (none == nullptr || kept_own_->uses.load(std::memory_order_acquire) != 0 || !waiting.forget()) {
-        return false;
+        return dropped::in_use;
     }
     bool is_used = false;
     const auto take_away = [&] {
@@ -107,11 +131,11 @@ bool segment::drop_own() noexcept {
     }
     if (is_used) {
         waiting.watch(kept_own_->notifications);
-        return false;
+        return dropped::in_use;
     }
     part_of(in.rank()).block.give_pages_back(); // other processes keep it mapped until they are told of another
     set_part(in.rank(), std::move(none));
-    return true;
+    return dropped::yes;
 }
 
 std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {

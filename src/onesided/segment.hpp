@@ -5,13 +5,20 @@
 // What is known of a part does not change: a process that tells of a new one is known by a new object, behind a
 // pointer. So an operation sees the old or the new, also while a poll takes what is told. The old ones go when no
 // operation is under way that may have seen them (space::use).
+//
+// The part of this process goes at once, with its memory. Invariant: it is not dropped while a call uses it
+// (begin_use(), end_use()), MPI moves data to or from it (local_part::uses), or somebody waits for its notifications. A
+// call counts itself before it looks whether there is a part, and stays counted until all that it leaves behind is in
+// `uses`.
 #pragma once
 
+#include "core/base/spin_lock.hpp"
 #include "onesided/memory/shared_block.hpp"
 #include "onesided/notification/waiters.hpp"
 #include "onesided/wire/order.hpp"
 
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,9 +72,20 @@ public:
     static std::unique_ptr<segment> make_view(space &of, int number) noexcept;
     // The part of this process, which has none or an empty one, gets memory. False if memory is exhausted.
     bool give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
-    // It loses it. False, and nothing has changed: MPI moves data to or from it, or somebody waits for its
-    // notifications.
-    bool drop_own() noexcept;
+    // It loses it. `in_use`: nothing has changed. Calls of other threads that do not wait for anything end meanwhile.
+    enum class dropped { yes, in_use, there_is_none };
+    dropped drop_own() noexcept;
+    // A call of any thread uses the part of this process, if there is one then. It waits while another thread drops it,
+    // or gives up since a call does not end: so the same thread may begin again.
+    void begin_use() noexcept {
+        while (calls_.fetch_add(1, std::memory_order_acquire) < 0)
+            [[unlikely]] {
+                end_use();
+                for (base::spin_wait wait; calls_.load(std::memory_order_relaxed) < 0; wait()) {
+                }
+            }
+    }
+    void end_use() noexcept { calls_.fetch_sub(1, std::memory_order_release); }
 
     part_description describe() const noexcept;
     // A process tells of its part. Maps it where possible. False if memory is exhausted. One thread at a time.
@@ -94,10 +112,13 @@ private:
 
     segment(space &of, int its_number);
     void set_part(int rank, std::unique_ptr<part> now) noexcept;
+    dropped drop_unused() noexcept;
 
+    static constexpr long being_dropped = LONG_MIN / 2;
     std::unique_ptr<wire::local_part> kept_own_; // what own_ points to, or pointed to last
     std::atomic<const wire::local_part *> own_{nullptr};
     std::vector<std::atomic<const part *>> parts_; // of each process
+    std::atomic<long> calls_{0};                   // that use the part of this process; negative while it is dropped
 };
 
 } // namespace thence::onesided

@@ -142,6 +142,103 @@ TEST_F(gaspi, a_thread_that_waits_without_end_does_not_delay_time_outs_of_others
     receives.join();
 }
 
+// Another thread is in a call on the segment, or is about to begin one: so the segment is made again if it is deleted.
+void expect_that_it_is_not_deleted(gaspi_segment_id_t number) {
+    gaspi_return_t code = GASPI_SUCCESS;
+    for (int i = 0; i < 10'000 && code == GASPI_SUCCESS; ++i) {
+        std::this_thread::yield();
+        code = gaspi_segment_delete(number);
+        if (code == GASPI_SUCCESS) {
+            ASSERT_EQ(gaspi_segment_alloc(number, 64, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+        }
+    }
+    EXPECT_EQ(code, GASPI_ERROR);
+}
+
+TEST_F(gaspi, a_segment_is_not_deleted_while_another_thread_waits_for_its_notifications) {
+    make(0, 64);
+    ASSERT_EQ(gaspi_segment_alloc(1, 64, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    std::thread waits([] {
+        gaspi_notification_id_t id = 0;
+        gaspi_return_t code = GASPI_ERR_INV_SEG;
+        while (code == GASPI_ERR_INV_SEG) {
+            code = gaspi_notify_waitsome(1, 0, 10, &id, GASPI_BLOCK);
+        }
+        EXPECT_EQ(code, GASPI_SUCCESS);
+        EXPECT_EQ(id, 4U);
+    });
+    expect_that_it_is_not_deleted(1);
+    EXPECT_EQ(gaspi_notify(1, rank, 4, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    waits.join();
+    EXPECT_EQ(gaspi_segment_delete(1), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, a_segment_is_not_deleted_while_another_thread_receives_into_it) {
+    make(0, 64);
+    ASSERT_EQ(gaspi_segment_alloc(1, 64, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    std::thread receives([this] {
+        gaspi_rank_t from = 0;
+        gaspi_return_t code = GASPI_ERR_INV_SEG;
+        while (code == GASPI_ERR_INV_SEG) {
+            code = gaspi_passive_receive(1, 0, &from, 8, GASPI_BLOCK);
+        }
+        EXPECT_EQ(code, GASPI_SUCCESS);
+        EXPECT_EQ(from, rank);
+    });
+    expect_that_it_is_not_deleted(1);
+    EXPECT_EQ(gaspi_passive_send(0, 0, rank, 8, GASPI_BLOCK), GASPI_SUCCESS);
+    receives.join();
+    EXPECT_EQ(gaspi_segment_delete(1), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, a_segment_may_be_deleted_beside_calls_that_use_it) {
+    constexpr gaspi_size_t bytes = 40'000; // more than a page of the segment, and than a packet
+    make(0, 2 * bytes);
+    ASSERT_EQ(gaspi_segment_alloc(1, bytes, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    std::atomic<bool> over{false};
+    const auto until_it_is_over = [&](auto call) {
+        return std::thread([&over, call] {
+            while (!over) {
+                const gaspi_return_t code = call();
+                if (code == GASPI_QUEUE_FULL) {
+                    EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+                } else {
+                    EXPECT_TRUE(code == GASPI_SUCCESS || code == GASPI_TIMEOUT || code == GASPI_ERR_INV_SEG) << code;
+                }
+            }
+        });
+    };
+    std::thread users[] = {
+        until_it_is_over([this] { return gaspi_write_notify(1, 0, next, 0, 0, bytes, 3, 1, 1, GASPI_BLOCK); }),
+        until_it_is_over([this] { return gaspi_read_notify(1, 0, next, 0, bytes, bytes, 5, 1, GASPI_BLOCK); }),
+        until_it_is_over([] {
+            gaspi_notification_t value = 0;
+            return gaspi_notify_reset(1, 5, &value);
+        }),
+        until_it_is_over([] {
+            gaspi_notification_id_t id = 0;
+            return gaspi_notify_waitsome(1, 6, 8, &id, GASPI_TEST);
+        })};
+    for (int deleted = 0; deleted < 200;) {
+        const gaspi_return_t code = gaspi_segment_delete(1);
+        if (code == GASPI_SUCCESS) {
+            ++deleted;
+            EXPECT_EQ(gaspi_segment_alloc(1, bytes, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+        } else {
+            EXPECT_EQ(code, GASPI_ERROR);
+            std::this_thread::yield();
+        }
+    }
+    over = true;
+    for (std::thread &each : users) {
+        each.join();
+    }
+    EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
 TEST_F(gaspi, the_end_waits_for_work_that_nobody_has_waited_for) {
     make(0, 4'000'000);
     for (gaspi_queue_id_t queue = 0; queue < 8; ++queue) {

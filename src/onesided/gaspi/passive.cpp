@@ -79,12 +79,13 @@ gaspi_return_t pgaspi_passive_send(const gaspi_segment_id_t segment_id_local, co
     if (size == 0 || size > configuration.passive_transfer_size_max) {
         return GASPI_ERR_INV_SIZE;
     }
-    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, offset_local, size));
+    const own_part local(self, segment_id_local);
+    THENCE_GASPI_CHECK(wrong_local(local.view(), offset_local, size));
     const deadline end(timeout_ms);
     if (!wait_until(self, end, [] { return look_at_sent() < configuration.passive_queue_size_max; })) {
         return GASPI_TIMEOUT;
     }
-    const unsigned char *const from = find_view(self, segment_id_local)->own().memory + offset_local;
+    const unsigned char *const from = local->memory + offset_local;
     try {
         const std::scoped_lock guard(sending);
         message &made = messages().emplace_back();
@@ -108,7 +109,8 @@ gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
     if (size == 0 || size > configuration.passive_transfer_size_max) {
         return GASPI_ERR_INV_SIZE;
     }
-    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, offset_local, size));
+    const own_part local(self, segment_id_local); // it stays while this call waits
+    THENCE_GASPI_CHECK(wrong_local(local.view(), offset_local, size));
     const deadline end(timeout_ms);
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -120,7 +122,7 @@ gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
     if (!here) {
         return GASPI_TIMEOUT;
     }
-    unsigned char *const to = find_view(self, segment_id_local)->own().memory + offset_local;
+    unsigned char *const to = local->memory + offset_local;
     const int code = MPI_Mrecv(to, static_cast<int>(size), MPI_BYTE, &message, &status);
     *rem_rank = static_cast<gaspi_rank_t>(status.MPI_SOURCE);
     return code == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;

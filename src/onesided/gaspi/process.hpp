@@ -169,12 +169,34 @@ inline onesided::segment *find_view(process &self, gaspi_segment_id_t number) no
 }
 onesided::segment *view_of(process &self, int number) noexcept;
 
-// What is wrong with arguments.
-THENCE_INTERNAL gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
-                                           gaspi_size_t bytes) noexcept;
+// What is wrong with arguments. `wrong_local`: of a call that uses the part of this process; null: there is none.
+gaspi_return_t wrong_local(const onesided::segment *view, gaspi_offset_t offset, gaspi_size_t bytes) noexcept;
 gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank_t rank, gaspi_offset_t offset,
                             gaspi_size_t bytes) noexcept;
 THENCE_INTERNAL gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept;
+
+// The part of this process of a segment. It is not deleted while this exists.
+class own_part {
+public:
+    own_part(process &self, gaspi_segment_id_t number) noexcept : of_(find_view(self, number)) {
+        if (of_ != nullptr) {
+            of_->begin_use();
+        }
+    }
+    own_part &operator=(own_part &&) = delete;
+    ~own_part() {
+        if (of_ != nullptr) {
+            of_->end_use();
+        }
+    }
+    bool exists() const noexcept { return of_ != nullptr && of_->find_own() != nullptr; }
+    onesided::segment *view() const noexcept { return of_; } // null: never known
+    // If it exists.
+    const wire::local_part *operator->() const noexcept { return &of_->own(); }
+
+private:
+    onesided::segment *of_;
+};
 
 } // namespace thence::gaspi
 

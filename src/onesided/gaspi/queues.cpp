@@ -71,6 +71,10 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(old);
     std::optional<onesided::space::use> parts(std::in_place, *self.world);
+    std::optional<own_part> here;
+    if (rank == self.rank) {
+        here.emplace(self, segment);
+    }
     THENCE_GASPI_CHECK(wrong_remote(self, segment, rank, offset, sizeof *old));
     onesided::segment *const view = find_view(self, segment);
     if (offset % sizeof *old != 0 || view->part_of(rank).address % sizeof *old != 0) {
@@ -90,6 +94,7 @@ gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_
             return GASPI_ERROR;
         }
     }
+    here.reset();
     parts.reset();
     end_of_atomic found = end_of_atomic::none;
     const deadline end(timeout_ms);
@@ -208,8 +213,11 @@ gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
                                       const gaspi_notification_id_t notification_begin, const gaspi_number_t num,
                                       gaspi_notification_id_t *const first_id, const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
-    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
-    const notification::slots here = find_view(self, segment_id_local)->own().notifications;
+    const own_part waited(self, segment_id_local); // it stays while this call waits
+    if (!waited.exists()) {
+        return GASPI_ERR_INV_SEG;
+    }
+    const notification::slots here = waited->notifications;
     if (num == 0) {
         return GASPI_SUCCESS;
     }
@@ -234,8 +242,11 @@ gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
                                    const gaspi_notification_id_t notification_id,
                                    gaspi_notification_t *const old_notification_val) {
     THENCE_GASPI_SELF();
-    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
-    notification::slots here = find_view(self, segment_id_local)->own().notifications;
+    const own_part of(self, segment_id_local);
+    if (!of.exists()) {
+        return GASPI_ERR_INV_SEG;
+    }
+    notification::slots here = of->notifications;
     if (notification_id >= here.count()) {
         return GASPI_ERR_INV_NOTIF_ID;
     }

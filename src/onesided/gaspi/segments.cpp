@@ -61,8 +61,9 @@ bool has_part(process &self, gaspi_segment_id_t number) noexcept {
     return number < most_segments && self.has_part[number];
 }
 
-// Tells a process of the part, if that was not done.
-gaspi_return_t tell(process &self, gaspi_segment_id_t number, int rank) noexcept {
+// Tells a process of the part, if that was not done. The caller uses it.
+gaspi_return_t tell(process &self, const onesided::segment &view, int rank) noexcept {
+    const int number = view.number;
     std::uint64_t packet = 0;
     {
         const std::scoped_lock guard(registration_mutex);
@@ -72,7 +73,7 @@ gaspi_return_t tell(process &self, gaspi_segment_id_t number, int rank) noexcept
         }
         packet = here.sent = ++last_number;
     }
-    const onesided::part_description mine = find_view(self, number)->describe();
+    const onesided::part_description mine = view.describe();
     const gaspi_return_t code = send(self, rank, {subject::part, packet, 0, &mine, sizeof mine});
     if (code != GASPI_SUCCESS) { // no other thread has told anew: it was under way
         const std::scoped_lock guard(registration_mutex);
@@ -106,32 +107,36 @@ void set_stage(gaspi_segment_id_t number, stage reached) noexcept {
     creating[number] = reached;
 }
 
-// False, and nothing has changed: the part is in use.
-bool drop_part(process &self, gaspi_segment_id_t number) noexcept {
+// GASPI_ERROR: the part is in use, and nothing has changed.
+gaspi_return_t drop_part(process &self, gaspi_segment_id_t number) noexcept {
+    using dropped = onesided::segment::dropped;
+    const dropped result = find_view(self, number)->drop_own();
+    if (result != dropped::yes) {
+        return result == dropped::in_use ? GASPI_ERROR : GASPI_ERR_INV_SEG; // another thread has deleted it
+    }
     {
-        const std::scoped_lock guard(self.mutex);
-        self.has_part[number] = false;
+        const std::scoped_lock guard(registration_mutex);
+        for (int i = 0; i < self.size; ++i) {
+            registration(self, number, i) = {};
+        }
+        creating[number] = stage::none; // its creation may have timed out
     }
-    if (!find_view(self, number)->drop_own()) {
-        const std::scoped_lock guard(self.mutex);
-        self.has_part[number] = true;
-        return false;
-    }
-    const std::scoped_lock guard(registration_mutex);
-    for (int i = 0; i < self.size; ++i) {
-        registration(self, number, i) = {};
-    }
-    creating[number] = stage::none; // its creation may have timed out
-    return true;
+    const std::scoped_lock guard(self.mutex);
+    self.has_part[number] = false; // last: then another one may be made
+    return GASPI_SUCCESS;
 }
 
 // Goes on with a part that was made, until all members know each other's.
 gaspi_return_t register_with_all(process &self, gaspi_segment_id_t number, std::span<const gaspi_rank_t> members,
                                  gaspi_group_t group, const deadline &end) noexcept {
     if (stage_of(number) == stage::none) {
+        const own_part here(self, number);
+        if (!here.exists()) {
+            return GASPI_ERR_INV_SEG;
+        }
         for (const gaspi_rank_t each : members) {
             if (each != self.rank) {
-                THENCE_GASPI_CHECK(tell(self, number, each));
+                THENCE_GASPI_CHECK(tell(self, *here.view(), each));
             }
         }
         set_stage(number, stage::registering);
@@ -218,12 +223,12 @@ void take_part_known(const wire::packet &p) noexcept {
     registration(*self, static_cast<int>(p.head.operands[1]), p.process).known = p.head.operands[0];
 }
 
-gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
-                           gaspi_size_t bytes) noexcept {
-    if (!has_part(self, number)) {
+gaspi_return_t wrong_local(const onesided::segment *view, gaspi_offset_t offset, gaspi_size_t bytes) noexcept {
+    const wire::local_part *const here = view != nullptr ? view->find_own() : nullptr;
+    if (here == nullptr) {
         return GASPI_ERR_INV_SEG;
     }
-    const std::size_t has = find_view(self, number)->own().bytes;
+    const std::size_t has = here->bytes;
     return offset > has || bytes > has - offset ? GASPI_ERR_INV_LOC_OFF : GASPI_SUCCESS;
 }
 
@@ -267,7 +272,7 @@ gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
     if (!has_part(self, segment_id)) {
         return GASPI_ERR_INV_SEG;
     }
-    return drop_part(self, segment_id) ? GASPI_SUCCESS : GASPI_ERROR;
+    return drop_part(self, segment_id);
 }
 
 gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
@@ -276,13 +281,14 @@ gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, cons
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
     }
-    if (!has_part(self, segment_id)) {
+    const own_part told(self, segment_id); // it stays while this call waits
+    if (!told.exists()) {
         return GASPI_ERR_INV_SEG;
     }
     if (rank == self.rank) {
         return GASPI_SUCCESS;
     }
-    THENCE_GASPI_CHECK(tell(self, segment_id, rank));
+    THENCE_GASPI_CHECK(tell(self, *told.view(), rank));
     return wait_until_known(self, segment_id, rank, deadline(timeout_ms));
 }
 
@@ -322,10 +328,11 @@ gaspi_return_t pgaspi_segment_list(const gaspi_number_t num, gaspi_segment_id_t 
 gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr) {
     THENCE_GASPI_NOT_NULL(ptr);
     THENCE_GASPI_SELF();
-    if (!has_part(self, segment_id)) {
+    const own_part here(self, segment_id);
+    if (!here.exists()) {
         return GASPI_ERR_INV_SEG;
     }
-    *ptr = find_view(self, segment_id)->own().memory;
+    *ptr = here->memory;
     return GASPI_SUCCESS;
 }
 
@@ -346,6 +353,7 @@ gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const ga
                                    gaspi_size_t *const size) {
     THENCE_GASPI_NOT_NULL(size);
     THENCE_GASPI_SELF();
+    const onesided::space::use parts(*self.world);
     THENCE_GASPI_CHECK(wrong_remote(self, segment_id, rank, 0, 0));
     *size = find_view(self, segment_id)->part_of(rank).bytes;
     return GASPI_SUCCESS;

@@ -23,7 +23,7 @@ gaspi_return_t wrong_piece(process &self, const piece &each, gaspi_rank_t rank) 
     if (each.bytes > configuration.transfer_size_max) {
         return GASPI_ERR_INV_SIZE;
     }
-    THENCE_GASPI_CHECK(wrong_local(self, each.local_segment, each.local_offset, each.bytes));
+    THENCE_GASPI_CHECK(wrong_local(find_view(self, each.local_segment), each.local_offset, each.bytes));
     return wrong_remote(self, each.remote_segment, rank, each.remote_offset, each.bytes);
 }
 
@@ -128,11 +128,45 @@ private:
 
 } // namespace
 
+used_parts::used_parts(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+                       bool reads) noexcept
+    : self_(self), pieces_(pieces), after_(after), to_itself_(rank == self.rank),
+      count_((to_itself_ ? 2 : 1) * pieces.size() + (after != nullptr && (reads || to_itself_) ? 1 : 0)) {
+    for (; begun_ != count_; ++begun_) {
+        onesided::segment *const view = find_view(self_, number_of(begun_));
+        if (view == nullptr) {
+            return;
+        }
+        view->begin_use();
+    }
+}
+
+used_parts::~used_parts() {
+    while (begun_ != 0) {
+        self_.known_views[number_of(--begun_)].load(std::memory_order_relaxed)->end_use(); // views stay
+    }
+}
+
+gaspi_segment_id_t used_parts::number_of(std::size_t i) const noexcept {
+    const std::size_t pieces = pieces_.size();
+    if (i < pieces) {
+        return pieces_[i].local_segment;
+    }
+    return to_itself_ && i < 2 * pieces ? pieces_[i - pieces].remote_segment : after_->segment;
+}
+
 // The tag of the last piece is reported once more for its notification.
 gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
                      gaspi_queue_id_t queue, const informed &who) noexcept {
-    const onesided::space::use parts(*self.world);
+    const onesided::space::use all_parts(*self.world);
+    std::optional<used_parts> own_parts;
+    if (who.requests == nullptr) {
+        own_parts.emplace(self, pieces, rank, after, false);
+    }
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    if (own_parts && !own_parts->are_known()) {
+        return GASPI_ERR_INV_SEG;
+    }
     for (const piece &each : pieces) {
         THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
     }
@@ -179,8 +213,15 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
 
 gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
                     gaspi_queue_id_t queue, const informed &who) noexcept {
-    const onesided::space::use parts(*self.world);
+    const onesided::space::use all_parts(*self.world);
+    std::optional<used_parts> own_parts;
+    if (who.requests == nullptr) {
+        own_parts.emplace(self, pieces, rank, after, true);
+    }
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    if (own_parts && !own_parts->are_known()) {
+        return GASPI_ERR_INV_SEG;
+    }
     for (const piece &each : pieces) {
         THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
     }

@@ -34,10 +34,32 @@ struct left_piece {
 
 // Who learns that an operation is locally complete: gaspi_wait() and, by a tag, gaspi_request_wait(); or whoever has
 // the requests, one for each piece of at most 1 GiB, null before the call and of a piece that is complete on return.
-// Operations with requests take no room in the queue: nobody has to take them off.
+// Operations with requests take no room in the queue: nobody has to take them off. Their caller uses the parts of this
+// process until it has counted what is left.
 struct informed {
     gaspi_tag_t tag = GASPI_TAG_NULL;
     left_piece *requests = nullptr;
+};
+
+// The parts of this process that a transfer reads, writes or notifies. None of them is deleted while this exists.
+class THENCE_INTERNAL used_parts {
+public:
+    used_parts(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+               bool reads) noexcept;
+    used_parts &operator=(used_parts &&) = delete;
+    ~used_parts();
+    // False: this process has never known one of them.
+    bool are_known() const noexcept { return begun_ == count_; }
+
+private:
+    gaspi_segment_id_t number_of(std::size_t i) const noexcept;
+
+    process &self_;
+    std::span<const piece> pieces_;
+    const notice *after_;
+    bool to_itself_;
+    std::size_t count_;
+    std::size_t begun_ = 0;
 };
 
 // No pieces: a notification alone.

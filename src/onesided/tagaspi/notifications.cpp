@@ -40,9 +40,12 @@ void wait_here(process &self, notification::slots here, unsigned first, unsigned
 gaspi_return_t await(gaspi_segment_id_t number, gaspi_notification_id_t first, gaspi_number_t count,
                      gaspi_notification_t *values) noexcept {
     THENCE_TAGASPI_SELF();
-    THENCE_GASPI_CHECK(gaspi::wrong_local(self, number, 0, 0));
-    onesided::segment &at = *gaspi::find_view(self, number);
-    const unsigned has = at.own().notifications.count();
+    const gaspi::own_part waited(self, number); // it stays while this call waits, and then as long as a task does
+    if (!waited.exists()) {
+        return GASPI_ERR_INV_SEG;
+    }
+    onesided::segment &at = *waited.view();
+    const unsigned has = waited->notifications.count();
     if (count == 0) {
         return GASPI_SUCCESS;
     }
@@ -54,7 +57,7 @@ gaspi_return_t await(gaspi_segment_id_t number, gaspi_notification_id_t first, g
     }
     const thence_task *const task = thence_task_with_events();
     if (task == nullptr) {
-        wait_here(self, at.own().notifications, first, count, values);
+        wait_here(self, waited->notifications, first, count, values);
         return GASPI_SUCCESS;
     }
     std::unique_ptr<event_waiter> made(new (std::nothrow) event_waiter);

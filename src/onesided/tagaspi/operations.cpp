@@ -35,6 +35,10 @@ gaspi_return_t transfer_pieces(gaspi::process &self, direction way, std::span<co
     }
     const std::span<left_piece> left(many != nullptr ? many.get() : few.data(), count);
     const bool reads = way == direction::read;
+    const gaspi::used_parts own_parts(self, pieces, rank, after, reads); // until bind() has counted what is left
+    if (!own_parts.are_known()) {
+        return GASPI_ERR_INV_SEG;
+    }
     const gaspi_return_t code = reads ? gaspi::read(self, pieces, rank, after, queue, {0, left.data()})
                                       : gaspi::write(self, pieces, rank, after, queue, {0, left.data()});
     const notice *const sets = reads && code == GASPI_SUCCESS ? after : nullptr;
