@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -76,6 +77,24 @@ TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_
     EXPECT_EQ(outstanding(), 1);
     end_accesses(window(2));
     free_window(1);
+    EXPECT_EQ(outstanding(), 0);
+}
+
+TEST_P(counted_windows, accesses_of_several_threads_are_counted_exactly) {
+    count_window(window(0), MPI_INFO_NULL);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([i] {
+            for (int k = 0; k < 20'000; ++k) {
+                count_access(window(0), (k * (i + 1)) % 100);
+                end_accesses(window(0), (k * (i + 3)) % 100);
+            }
+        });
+    }
+    for (std::thread &each : threads) {
+        each.join();
+    }
+    end_accesses(window(0));
     EXPECT_EQ(outstanding(), 0);
 }
 

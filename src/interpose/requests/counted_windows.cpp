@@ -4,32 +4,30 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
 
+#include "interpose/requests/handle_table.hpp"
+#include "interpose/requests/target_set.hpp"
+
 #include <array>
-#include <cstdint>
-#include <mutex>
+#include <atomic>
+#include <memory>
 #include <new>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 namespace thence::interpose {
 
-namespace {
-
-struct window {
+// Any thread may change it. It is deleted after the window was freed: no thread may use that any more.
+struct counted_window {
     bool any_rank_may_lock = false;
-    bool fenced = false; // in an epoch between two fences, if no rank may lock
-    bool exposed = false;
-    std::unordered_set<int> targets; // of operations that are outstanding
+    std::atomic<bool> fenced{false}; // in an epoch between two fences, if no rank may lock
+    std::atomic<bool> exposed{false};
+    target_set targets; // of operations that are outstanding
 };
 
-std::mutex mutex;
-using table = std::unordered_map<std::uintptr_t, window>;
-table &windows() {
-    static auto &all = *new table; // used until the process ends
-    return all;
-}
+namespace {
+
+// Null while a handle names no window that is known.
+constinit handle_table<std::atomic<counted_window *>> windows;
 
 bool forbids_locks(MPI_Info info) noexcept {
     std::array<char, 16> value{};
@@ -40,53 +38,63 @@ bool forbids_locks(MPI_Info info) noexcept {
            found != 0 && std::string_view(value.data()) == "true";
 }
 
-// With the mutex: the window is known, or becomes known. Null without memory.
-window *find_or_add(MPI_Win handle) noexcept {
-    try {
-        return &windows()[mpi::bits(handle)];
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
+counted_window *find(MPI_Win handle) noexcept {
+    const std::atomic<counted_window *> *const found = windows.find(mpi::bits(handle));
+    return found != nullptr ? found->load(std::memory_order_acquire) : nullptr;
 }
 
-// Without the mutex. What was outstanding of a window that is not in the table any more.
-void end_all(const window &was) noexcept {
-    if (const long ended = static_cast<long>(was.targets.size()) + (was.exposed ? 1 : 0); ended != 0) {
+// The window is known, or becomes known. Null without memory.
+counted_window *find_or_add(MPI_Win handle) noexcept {
+    std::atomic<counted_window *> *const entry = windows.find_or_enter(mpi::bits(handle));
+    if (entry == nullptr) {
+        return nullptr;
+    }
+    counted_window *found = entry->load(std::memory_order_acquire);
+    if (found == nullptr) {
+        std::unique_ptr<counted_window> made(new (std::nothrow) counted_window);
+        if (made != nullptr && entry->compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) {
+            found = made.release();
+        }
+    }
+    return found;
+}
+
+// What was outstanding of a window that is not in the table any more.
+void end_all(std::unique_ptr<counted_window> was) noexcept {
+    if (was == nullptr) {
+        return;
+    }
+    if (const long ended = was->targets.take_all() + (was->exposed.load() ? 1 : 0); ended != 0) {
         progress::operations_ended(ended);
     }
-    if (was.any_rank_may_lock || was.fenced) {
+    if (was->any_rank_may_lock || was->fenced.load()) {
         progress::window_freed();
     }
 }
 
 // Sets whether it is in an epoch between two fences.
 void set_fenced(MPI_Win handle, bool fenced) noexcept {
-    {
-        const std::scoped_lock guard(mutex);
-        window *const found = find_or_add(handle);
-        if (found == nullptr || found->any_rank_may_lock || std::exchange(found->fenced, fenced) == fenced) {
-            return;
-        }
+    counted_window *const found = find_or_add(handle);
+    if (found != nullptr && !found->any_rank_may_lock && found->fenced.exchange(fenced) != fenced) {
+        fenced ? progress::window_created() : progress::window_freed();
     }
-    fenced ? progress::window_created() : progress::window_freed();
 }
 
 } // namespace
 
 void count_window(MPI_Win created, MPI_Info info) noexcept {
-    const bool any_rank_may_lock = !forbids_locks(info);
-    window before;
-    {
-        const std::scoped_lock guard(mutex);
-        window *const found = find_or_add(created);
-        if (found == nullptr) {
-            return;
-        }
-        before = std::exchange(*found, {});
-        found->any_rank_may_lock = any_rank_may_lock;
+    std::atomic<counted_window *> *const entry = windows.find_or_enter(mpi::bits(created));
+    if (entry == nullptr) {
+        return;
     }
-    end_all(before); // one with the same handle was freed by a call that is not interposed
-    if (any_rank_may_lock) {
+    const bool any_rank_may_lock = !forbids_locks(info);
+    auto *const made = new (std::nothrow) counted_window;
+    if (made != nullptr) {
+        made->any_rank_may_lock = any_rank_may_lock;
+    }
+    // One with the same handle was freed by a call that is not interposed.
+    end_all(std::unique_ptr<counted_window>(entry->exchange(made, std::memory_order_acq_rel)));
+    if (made != nullptr && any_rank_may_lock) {
         progress::window_created();
     }
 }
@@ -94,69 +102,49 @@ void count_window(MPI_Win created, MPI_Info info) noexcept {
 void counted_window_free::begin(const MPI_Win *window) noexcept {
     window_ = window;
     before_ = *window;
-    std::unique_lock guard(mutex);
-    table::node_type taken = windows().extract(mpi::bits(before_));
-    guard.unlock();
-    if (taken.empty()) {
-        return;
-    }
-    taken_ = new (std::nothrow) table::node_type(std::move(taken));
-    if (taken_ == nullptr) {
-        end_all(taken.mapped());
-    }
+    std::atomic<counted_window *> *const entry = windows.find(mpi::bits(before_));
+    taken_ = entry != nullptr ? entry->exchange(nullptr, std::memory_order_acq_rel) : nullptr;
 }
 
 void counted_window_free::end() noexcept {
-    auto *const taken = static_cast<table::node_type *>(taken_);
-    if (taken == nullptr) {
-        return;
+    std::unique_ptr<counted_window> taken(taken_);
+    if (taken != nullptr && *window_ != MPI_WIN_NULL) {
+        counted_window *none = nullptr;
+        if (windows.find(mpi::bits(before_))->compare_exchange_strong(none, taken.get(), std::memory_order_acq_rel)) {
+            static_cast<void>(taken.release());
+        }
     }
-    if (*window_ == MPI_WIN_NULL) {
-        end_all(taken->mapped());
-    } else {
-        const std::scoped_lock guard(mutex);
-        windows().insert(std::move(*taken));
-    }
-    delete taken;
+    end_all(std::move(taken));
 }
 
+// An operation is counted before another thread can end it.
 void count_access(MPI_Win handle, int target) noexcept {
     if (target == MPI_PROC_NULL) {
         return;
     }
-    try {
-        const std::scoped_lock guard(mutex);
-        window *const found = find_or_add(handle);
-        if (found == nullptr || !found->targets.insert(target).second) {
-            progress::note_call();
-            return;
-        }
-    } catch (const std::bad_alloc &) { // it is not counted
+    counted_window *const found = find_or_add(handle);
+    if (found == nullptr || found->targets.has(target)) {
+        progress::note_call();
         return;
     }
     progress::operation_started();
+    if (!found->targets.add(target)) {
+        progress::operations_ended(1);
+    }
 }
 
 void end_accesses(MPI_Win handle, int target) noexcept {
-    std::unique_lock guard(mutex);
-    const auto at = windows().find(mpi::bits(handle));
-    const bool ended = at != windows().end() && at->second.targets.erase(target) != 0;
-    guard.unlock();
-    if (ended) {
+    counted_window *const found = find(handle);
+    if (found != nullptr && found->targets.take(target)) {
         progress::operations_ended(1);
     }
 }
 
 void end_accesses(MPI_Win handle) noexcept {
-    std::unique_lock guard(mutex);
-    const auto at = windows().find(mpi::bits(handle));
-    const auto ended = at != windows().end() ? static_cast<long>(at->second.targets.size()) : 0;
-    if (ended != 0) {
-        at->second.targets.clear();
-    }
-    guard.unlock();
-    if (ended != 0) {
-        progress::operations_ended(ended);
+    if (counted_window *const found = find(handle); found != nullptr) {
+        if (const long ended = found->targets.take_all(); ended != 0) {
+            progress::operations_ended(ended);
+        }
     }
 }
 
@@ -171,22 +159,13 @@ void end_fence(MPI_Win handle) noexcept {
 
 void count_exposure(MPI_Win handle) noexcept {
     end_fence(handle);
-    {
-        const std::scoped_lock guard(mutex);
-        window *const found = find_or_add(handle);
-        if (found == nullptr || std::exchange(found->exposed, true)) {
-            return;
-        }
+    if (counted_window *const found = find_or_add(handle); found != nullptr && !found->exposed.exchange(true)) {
+        progress::operation_started();
     }
-    progress::operation_started();
 }
 
 void end_exposure(MPI_Win handle) noexcept {
-    std::unique_lock guard(mutex);
-    const auto at = windows().find(mpi::bits(handle));
-    const bool ended = at != windows().end() && std::exchange(at->second.exposed, false);
-    guard.unlock();
-    if (ended) {
+    if (counted_window *const found = find(handle); found != nullptr && found->exposed.exchange(false)) {
         progress::operations_ended(1);
     }
 }

@@ -17,6 +17,8 @@
 
 namespace thence::interpose {
 
+struct counted_window;
+
 THENCE_INTERNAL void count_window(MPI_Win created, MPI_Info info) noexcept;
 
 // A call that frees a window lasts. If nothing is counted, it does nothing.
@@ -41,7 +43,7 @@ private:
 
     const MPI_Win *window_ = nullptr;
     MPI_Win before_ = MPI_WIN_NULL;
-    void *taken_ = nullptr;
+    counted_window *taken_ = nullptr;
 };
 
 THENCE_INTERNAL void count_access(MPI_Win window, int target) noexcept;
