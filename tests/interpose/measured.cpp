@@ -169,6 +169,30 @@ TEST_P(measured, the_next_operation_with_the_same_handle_is_another) {
     EXPECT_EQ(thence::interpose::find_known(handle).start.bytes, 7) << "it is still known";
 }
 
+// MPI_Waitall may return once an operation has failed, and leave others pending.
+TEST_P(measured, a_failed_call_ends_no_persistent_request_that_it_leaves_pending) {
+    char buffer[40];
+    MPI_Request r[2];
+    MPI_Status statuses[2];
+    for (MPI_Request &each : r) {
+        MPI_Recv_init(buffer, 40, MPI_CHAR, 0, 0, MPI_COMM_SELF, &each);
+    }
+    MPI_Startall(2, r);
+    world.complete(r[0], {.error = MPI_ERR_TRUNCATE});
+    world.failed_waitall_leaves_pending = true;
+    EXPECT_EQ(MPI_Waitall(2, r, statuses), MPI_ERR_IN_STATUS);
+    world.failed_waitall_leaves_pending = false;
+    EXPECT_FALSE(thence::interpose::find_known(r[0]).active);
+    EXPECT_TRUE(thence::interpose::find_known(r[1]).active);
+    std::this_thread::sleep_for(1ms);
+    world.complete(r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(read_measured().early_operations, 1) << "it has completed after the failed call";
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    reported();
+}
+
 TEST_P(measured, blocking_calls_are_apart) {
     {
         const thence::interpose::blocking_call call;

@@ -174,6 +174,34 @@ TEST_P(plain_operations, persistent_ones_are_outstanding_while_they_are_active) 
     MPI_Request_free(&two[1]);
 }
 
+// MPI_Waitall may return once an operation has failed, and leave others pending.
+TEST_P(plain_operations, persistent_ones_that_a_failed_call_leaves_pending_are_outstanding) {
+    for (const bool only_counted : {true, false}) {
+        if (!only_counted) {
+            progress::add_way_to_wait();
+        }
+        MPI_Request r[] = {created(), created(), created()};
+        MPI_Status statuses[3];
+        MPI_Startall(3, r);
+        EXPECT_EQ(progress::calls_only_count(), only_counted);
+        EXPECT_EQ(outstanding(), 3);
+        world.complete(r[0]);
+        world.complete(r[1], {.error = MPI_ERR_TRUNCATE});
+        world.failed_waitall_leaves_pending = true;
+        EXPECT_EQ(MPI_Waitall(3, r, statuses), MPI_ERR_IN_STATUS);
+        world.failed_waitall_leaves_pending = false;
+        EXPECT_EQ(outstanding(), 1) << "one has ended, one has failed, one is pending";
+        world.complete(r[2]);
+        EXPECT_EQ(MPI_Waitall(3, r, statuses), MPI_SUCCESS);
+        EXPECT_EQ(outstanding(), 0);
+        for (MPI_Request &each : r) {
+            MPI_Request_free(&each);
+        }
+        reported();
+    }
+    progress::remove_way_to_wait();
+}
+
 TEST_P(plain_operations, what_was_not_counted_hides_nothing) {
     MPI_Request foreign = world.start(); // by a call that is not interposed
     world.complete(foreign);
@@ -283,7 +311,7 @@ TEST_P(plain_operations, of_a_new_request_with_the_handle_of_one_that_is_being_f
         thence::interpose::count_start(handle, handle);
     }
     EXPECT_EQ(outstanding(), 1);
-    r = handle;
+    r = handle; // MPI has not started it, so it is complete
     { const thence::interpose::counted_completion completes(1, &r, {}); }
     EXPECT_EQ(outstanding(), 0) << "it is known that it is persistent";
     thence::interpose::count_start(handle, handle);
@@ -315,6 +343,9 @@ TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     int found = 1'000'000'000; // as a variable that nobody has set
     const int indices[2] = {7, -7};
     { const thence::interpose::counted_completion refused(2, both, {.found = &found, .indices = indices}); }
+    EXPECT_EQ(outstanding(), 2);
+    const int left_from_before[2] = {0, 1};
+    { const thence::interpose::counted_completion refused(2, both, {.found = &found, .indices = left_from_before}); }
     EXPECT_EQ(outstanding(), 2);
     world.complete(both[0]);
     world.complete(both[1]);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/requests/counted.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/continuation/handle.hpp"
+#include "core/engine/is_complete.hpp"
 #include "interpose/requests/only_counted.hpp"
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace thence::interpose {
@@ -14,6 +17,11 @@ namespace {
 
 bool is_own(MPI_Request request) noexcept {
     return request != MPI_REQUEST_NULL && !continuation::is_cr_handle(request);
+}
+
+// Of a persistent request, after a call that may have left it pending. Others are not asked.
+bool may_have_ended(MPI_Request request) noexcept {
+    return !persistent_states::is_active(request) || engine::is_complete_now(request);
 }
 
 // Calls `end_one` with the number of each of `count` requests that a call has completed.
@@ -35,11 +43,46 @@ template <class Call> void for_each_completed(int count, const completed_request
 
 } // namespace
 
+// What a call has asked of its requests before it calls MPI. The thread that ends the call keeps it for its next one:
+// calls allocate nothing in the steady state. A call may be made inside another one, and may end on another thread.
 struct counted_completion::asked_requests {
     measured_call measured; // inside of a timed call
     std::vector<asked_request> each;
 
-    explicit asked_requests(int count, const MPI_Request requests[]) : each(static_cast<std::size_t>(count)) {
+    // Null: no memory.
+    static asked_requests *take(int count, const MPI_Request requests[]) noexcept {
+        spare *const own = own_spare::get();
+        asked_requests *taken = own != nullptr ? std::exchange(own->kept, nullptr) : nullptr;
+        taken = taken != nullptr ? taken : new (std::nothrow) asked_requests;
+        try {
+            if (taken != nullptr) {
+                taken->ask(count, requests);
+            }
+        } catch (const std::bad_alloc &) {
+            delete std::exchange(taken, nullptr);
+        }
+        return taken;
+    }
+    static void keep(asked_requests *taken) noexcept {
+        constexpr std::size_t most = 4096;
+        spare *const own = own_spare::existing();
+        if (own == nullptr || own->kept != nullptr || taken->each.capacity() > most) {
+            delete taken;
+        } else {
+            own->kept = taken;
+        }
+    }
+
+private:
+    struct spare {
+        asked_requests *kept = nullptr;
+        ~spare() { delete kept; }
+    };
+    using own_spare = base::per_thread<spare>;
+
+    void ask(int count, const MPI_Request requests[]) {
+        measured = measured_call();
+        each.assign(static_cast<std::size_t>(count), {});
         for (int i = 0; i < count; ++i) {
             each[static_cast<std::size_t>(i)].request = requests[i];
         }
@@ -71,10 +114,12 @@ void count_created(MPI_Request request, std::int64_t bytes) noexcept {
     }
 }
 
-long end_persistent(int count, const MPI_Request requests[], const completed_requests &completed) noexcept {
+long end_persistent(int count, const MPI_Request requests[], const completed_requests &completed,
+                    bool succeeded) noexcept {
     long ended = 0;
     for_each_completed(count, completed, [&](int i) {
-        if (requests[i] != MPI_REQUEST_NULL && persistent_states::end(requests[i])) {
+        if (requests[i] != MPI_REQUEST_NULL && (succeeded || may_have_ended(requests[i])) &&
+            persistent_states::end(requests[i])) {
             ++ended;
         }
     });
@@ -100,14 +145,13 @@ void count_start(MPI_Request before, MPI_Request after) noexcept {
 
 void counted_completion::begin() noexcept {
     note_call(); // also of one that finds nothing
-    try {
-        asked_ = measures_calls() && any_known_request() ? new asked_requests(size_, requests_) : nullptr;
-    } catch (const std::bad_alloc &) { // then all count as requests that are not persistent
-    }
+    // Without memory all count as requests that are not persistent.
+    asked_ = measures_calls() && any_known_request() ? asked_requests::take(size_, requests_) : nullptr;
     before_ = asked_ == nullptr ? std::count_if(requests_, requests_ + size_, is_own) : 0;
 }
 
-// Of persistent requests the outputs of the call say which have ended, while others become null.
+// Of persistent requests the outputs of the call say which have ended, while others become null. A call that fails may
+// name some that are pending, so each is asked.
 void counted_completion::say_which_ended() noexcept {
     std::vector<asked_request> &each = asked_->each;
     for (int i = 0; i < size_; ++i) {
@@ -116,7 +160,8 @@ void counted_completion::say_which_ended() noexcept {
     }
     for_each_completed(size_, completed_, [&](int i) {
         asked_request &one = each[static_cast<std::size_t>(i)];
-        one.ended = one.ended || (one.known.persistent && one.known.active);
+        one.ended = one.ended || (one.known.persistent && one.known.active &&
+                                  (requests_[i] == MPI_REQUEST_NULL || engine::is_complete_now(one.request)));
     });
 }
 
@@ -131,14 +176,14 @@ long counted_completion::end_asked() noexcept {
         }
     }
     asked_->measured.finish();
-    delete asked_;
+    asked_requests::keep(asked_);
     return ended;
 }
 
 void counted_completion::end() noexcept {
     progress::operations_ended(asked_ != nullptr ? end_asked()
                                                  : before_ - std::count_if(requests_, requests_ + size_, is_own) +
-                                                       end_persistent(size_, requests_, completed_));
+                                                       end_persistent(size_, requests_, completed_, false));
 }
 
 void counted_free::begin(const MPI_Request *request) noexcept {

@@ -60,7 +60,7 @@ private:
     void say_which_ended() noexcept;
 
     const timed_call timed_{call_kind::tests};
-    asked_requests *asked_ = nullptr; // if any request is known
+    asked_requests *asked_ = nullptr; // if any request is known; see asked_requests::take()
     const completed_requests completed_;
     MPI_Request *requests_ = nullptr;
     int size_;

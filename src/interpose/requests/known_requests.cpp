@@ -8,6 +8,8 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace thence::interpose {
 
@@ -21,6 +23,13 @@ table &all() {
     return made;
 }
 std::uint64_t last_serial = 0;
+// Entries that were forgotten, for the next ones: while no more operations are outstanding than before, nothing is
+// allocated.
+constexpr std::size_t most_spare = 1024;
+std::vector<table::node_type> &spare() {
+    static auto &kept = *new std::vector<table::node_type>; // used until the process ends
+    return kept;
+}
 
 std::atomic<bool> any{false};
 
@@ -32,7 +41,25 @@ bool is_own(MPI_Request request) noexcept {
 void enter(MPI_Request request, known_request entry) {
     any.store(true, std::memory_order_relaxed);
     entry.serial = ++last_serial;
-    all()[mpi::bits(request)] = entry;
+    const std::uintptr_t handle = mpi::bits(request);
+    if (const auto at = all().find(handle); at != all().end()) {
+        at->second = entry;
+    } else if (!spare().empty()) {
+        table::node_type node = std::move(spare().back());
+        spare().pop_back();
+        node.key() = handle;
+        node.mapped() = entry;
+        all().insert(std::move(node));
+    } else {
+        all().emplace(handle, entry);
+        spare().reserve(most_spare);
+    }
+}
+void forget(table::iterator entry) noexcept {
+    table::node_type node = all().extract(entry);
+    if (spare().size() < spare().capacity()) {
+        spare().push_back(std::move(node));
+    }
 }
 
 } // namespace
@@ -71,7 +98,7 @@ known_request know_started(MPI_Request before, MPI_Request after) noexcept {
         }
         if (at != all().end()) {
             known = at->second;
-            all().erase(at);
+            forget(at);
         }
         known_request started = known;
         started.persistent = started.active = true;
@@ -119,7 +146,7 @@ known_request take_known(MPI_Request request) noexcept {
     const std::scoped_lock guard(mutex);
     if (const auto at = all().find(mpi::bits(request)); at != all().end()) {
         taken = at->second;
-        all().erase(at);
+        forget(at);
     }
     return taken;
 }
@@ -149,7 +176,7 @@ void end_known(int count, const asked_request asked[]) noexcept {
             at->second.active = false;
             at->second.start = {};
         } else {
-            all().erase(at);
+            forget(at);
         }
     }
 }

@@ -54,9 +54,10 @@ struct completed_requests {
     const int *indices = nullptr;
 };
 
-// After a call: how many persistent requests it has completed. Others have become null.
-THENCE_INTERNAL long end_persistent(int count, const MPI_Request requests[],
-                                    const completed_requests &completed) noexcept;
+// After a call: how many persistent requests it has completed. Others have become null. `succeeded`: the outputs of the
+// call can be believed. Else, or if that is not known, each request is asked: of a call that fails some may be pending.
+THENCE_INTERNAL long end_persistent(int count, const MPI_Request requests[], const completed_requests &completed,
+                                    bool succeeded) noexcept;
 
 // A call that tests, or waits, for these requests. Those that it sets to null have ended.
 template <class Call>
@@ -65,7 +66,7 @@ int count_completed(int count, const MPI_Request requests[], const completed_req
     const int code = call();
     long ended = before - active_ones(count, requests);
     if (persistent_states::any() && before != 0) [[unlikely]] {
-        ended += end_persistent(count, requests, completed);
+        ended += end_persistent(count, requests, completed, code == MPI_SUCCESS);
     }
     if (ended > 0) {
         progress::operations_ended(ended);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// With THENCE_REPORT calls allocate nothing, once there have been as many operations before. This program replaces the
+// allocation functions by ones that count.
+#include "library.hpp"
+
+#include "core/progress/plain_operations.hpp"
+#include "interpose/requests/measured.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local long allocations = 0;
+
+void *counted(std::size_t size) noexcept {
+    ++allocations;
+    return std::malloc(size);
+}
+
+} // namespace
+
+[[gnu::noinline]] void *operator new(std::size_t size) {
+    if (void *const made = counted(size)) {
+        return made;
+    }
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    return counted(size);
+}
+[[gnu::noinline]] void operator delete(void *freed) noexcept {
+    std::free(freed);
+}
+[[gnu::noinline]] void operator delete(void *freed, std::size_t) noexcept {
+    std::free(freed);
+}
+
+namespace {
+
+using namespace thence::fake;
+namespace progress = thence::progress;
+
+class measured_calls : public on_fake {
+protected:
+    void TearDown() override {
+        progress::stop_observing_calls();
+        on_fake::TearDown();
+    }
+    static MPI_Request started() {
+        static char buffer[4];
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        return r;
+    }
+    // One of each form, on requests of both kinds.
+    static void rounds(MPI_Request &persistent) {
+        for (int round = 0; round < 20; ++round) {
+            MPI_Request r = started();
+            world.complete(r);
+            EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            r = started();
+            int flag = 0;
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+            world.complete(r);
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+            EXPECT_EQ(r, MPI_REQUEST_NULL);
+            MPI_Start(&persistent);
+            MPI_Request several[] = {persistent, started(), MPI_REQUEST_NULL, started()};
+            for (const int each : {0, 1, 3}) {
+                world.complete(several[each]);
+            }
+            EXPECT_EQ(MPI_Waitall(4, several, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        }
+    }
+    static long allocated_in_rounds(MPI_Request &persistent) {
+        rounds(persistent);
+        const long before = allocations;
+        rounds(persistent);
+        return allocations - before;
+    }
+    static MPI_Request created() {
+        static char buffer[4];
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Recv_init(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        return r;
+    }
+};
+
+TEST_P(measured_calls, allocate_nothing_in_the_steady_state) {
+    thence::interpose::reset_measured();
+    progress::measure_calls();
+    MPI_Request persistent = created();
+    EXPECT_LT(allocated_in_rounds(persistent), 10) << "of 20 rounds, in which the fake allocates, too";
+    MPI_Request_free(&persistent);
+    EXPECT_EQ(thence::interpose::read_measured().operations, 200) << "they were measured";
+}
+
+THENCE_RULES(measured_calls);
+
+} // namespace
