@@ -2,10 +2,13 @@
 // THENCE_WAIT: blocking calls test, and pause in a way that leaves the processor.
 #include "library.hpp"
 
+#include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
 #include "interpose/waiting/unchanged.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <thread>
 
 namespace {
@@ -99,6 +102,33 @@ TEST_P(leaving_the_processor, continuations_run_meanwhile_and_may_wait) {
     EXPECT_EQ(n.runs, 1);
     MPI_Request handle = c;
     EXPECT_EQ(MPI_Wait(&handle, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+// One without THENCE_WAIT, or without libthence, never answers.
+TEST_P(leaving_the_processor, ranks_that_do_not_tell_how_they_wait_are_not_waited_for_for_ever) {
+    constexpr std::int64_t ms = 1'000'000;
+    static MPI_Request pending;
+    static int aborted;
+    aborted = 0;
+    auto &calls = thence::mpi::table;
+    const auto before = calls;
+    calls.Comm_size = [](MPI_Comm, int *size) -> int { return *size = 2, MPI_SUCCESS; };
+    calls.Iallreduce = [](const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *request) -> int {
+        return *request = pending = world.start(), MPI_SUCCESS;
+    };
+    calls.Abort = [](MPI_Comm comm, int code) -> int {
+        aborted += comm == MPI_COMM_WORLD && code != 0 ? 1 : 0;
+        return MPI_SUCCESS;
+    };
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(interpose::unchanged::ask_all_ranks(true, 5 * ms, 20 * ms));
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_NE(text.find("THENCE_WAIT: this rank waits in MPI_Init for others"), text.npos) << text;
+    EXPECT_NE(text.find("THENCE_WAIT: some ranks have not told how they wait"), text.npos) << text;
+    EXPECT_EQ(aborted, 1);
+    calls = before;
+    world.complete(pending);
+    MPI_Wait(&pending, MPI_STATUS_IGNORE);
 }
 
 THENCE_RULES(leaving_the_processor);

@@ -89,47 +89,19 @@ int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     return complete_by_tests(request, status, &pause);
 }
 
-// Before a rank says that it waits for others in MPI_Init: most MPIs let none leave it before all have come.
+// Of a rank that waits for others in MPI_Init: most MPIs let none leave it before all have come.
 constexpr nanoseconds waits_silently = 10'000'000'000;
+constexpr nanoseconds waits_at_most = 60'000'000'000;
 
-void say_who_is_missing() noexcept {
+// The collective operation of this rank stays pending, so later ones of the program would match it on other ranks: it
+// cannot go on.
+void end_program() noexcept {
     diagnose::print_to_stderr(
-        "THENCE_WAIT: this rank waits in MPI_Init for others to tell how they wait. Set THENCE_WAIT "
-        "for all ranks of MPI_COMM_WORLD, with libthence in all: spin for those that shall wait as "
-        "MPI does\n");
-}
-
-// Called by each rank with THENCE_WAIT in its environment. @return whether all ranks of MPI_COMM_WORLD leave the
-// processor. Of those that would, but not all, one says so.
-bool ask_all_ranks(bool leaves) noexcept {
-    int ranks = 0;
-    int rank = 0;
-    if (mpi::table.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks <= 1 ||
-        mpi::table.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS) {
-        return leaves;
-    }
-    const std::array<int, 2> own{leaves ? 1 : 0, leaves ? rank : INT_MAX};
-    std::array<int, 2> all{};
-    MPI_Request request = MPI_REQUEST_NULL;
-    int code = mpi::table.Iallreduce(own.data(), all.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-    const nanoseconds asked = base::read_clock();
-    bool said = false;
-    int done = 0;
-    for (thence_backoff pauses = THENCE_BACKOFF_INIT; code == MPI_SUCCESS; progress::pause(pauses)) {
-        code = mpi::table.Test(&request, &done, MPI_STATUS_IGNORE);
-        if (done != 0) {
-            break;
-        }
-        if (base::read_clock() - asked > waits_silently && !std::exchange(said, true)) {
-            say_who_is_missing();
-        }
-    }
-    if (code == MPI_SUCCESS && all[0] == 0 && all[1] == rank) {
-        diagnose::print_to_stderr(
-            "THENCE_WAIT: not all ranks leave the processor while they wait, so blocking collectives "
-            "wait inside MPI on all of them: set THENCE_WAIT alike for all ranks\n");
-    }
-    return code == MPI_SUCCESS && all[0] != 0;
+        "THENCE_WAIT: some ranks have not told how they wait, so this rank ends the program: they run without "
+        "THENCE_WAIT or without libthence. Start all ranks of MPI_COMM_WORLD by thence run --wait=..., or set "
+        "THENCE_WAIT "
+        "and LD_PRELOAD for all\n");
+    mpi::table.Abort(MPI_COMM_WORLD, 1);
 }
 
 void begin_progress() noexcept {
@@ -160,6 +132,46 @@ bool raises_level() noexcept {
     return base::read_settings().progress_always;
 }
 
+bool ask_all_ranks(bool leaves, base::nanoseconds says_after, base::nanoseconds gives_up_after) noexcept {
+    int ranks = 0;
+    int rank = 0;
+    if (mpi::table.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks <= 1 ||
+        mpi::table.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS) {
+        return leaves;
+    }
+    static std::array<int, 2> own; // of an operation that may stay pending
+    static std::array<int, 2> all;
+    own = {leaves ? 1 : 0, leaves ? rank : INT_MAX};
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = mpi::table.Iallreduce(own.data(), all.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+    const nanoseconds asked = base::read_clock();
+    bool said = false;
+    int done = 0;
+    for (thence_backoff pauses = THENCE_BACKOFF_INIT; code == MPI_SUCCESS; progress::pause(pauses)) {
+        code = mpi::table.Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done != 0) {
+            break;
+        }
+        const nanoseconds waited = base::read_clock() - asked;
+        if (waited >= says_after && !std::exchange(said, true)) {
+            diagnose::print_to_stderr(
+                "THENCE_WAIT: this rank waits in MPI_Init for others to tell how they wait. Set THENCE_WAIT "
+                "for all ranks of MPI_COMM_WORLD, with libthence in all: spin for those that shall wait as "
+                "MPI does\n");
+        }
+        if (waited >= gives_up_after) {
+            end_program();
+            return false;
+        }
+    }
+    if (code == MPI_SUCCESS && all[0] == 0 && all[1] == rank) {
+        diagnose::print_to_stderr(
+            "THENCE_WAIT: not all ranks leave the processor while they wait, so blocking collectives "
+            "wait inside MPI on all of them: set THENCE_WAIT alike for all ranks\n");
+    }
+    return code == MPI_SUCCESS && all[0] != 0;
+}
+
 void tell_level(int told) noexcept {
     level.store(told, std::memory_order_relaxed);
 }
@@ -176,7 +188,7 @@ void mpi_initialized() noexcept {
     const bool possible = wanted && continuation::set_up() == continuation::setting_up::done;
     leaves = leaves && possible;
     if (tells_how_it_waits) {
-        all_ranks_leave_the_processor.store(ask_all_ranks(leaves));
+        all_ranks_leave_the_processor.store(ask_all_ranks(leaves, waits_silently, waits_at_most));
     }
     if (!possible) {
         return;

@@ -6,6 +6,9 @@
 #include "core/base/visibility.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 namespace thence::interpose {
 
 // A blocking call tests, and pauses as THENCE_WAIT says.
@@ -30,6 +33,10 @@ THENCE_INTERNAL bool raises_level() noexcept;
 // The level that the program is told of, if it is less than what MPI has.
 THENCE_INTERNAL void tell_level(int level) noexcept;
 THENCE_INTERNAL int told_level() noexcept;
+// Called by each rank with THENCE_WAIT in its environment. @return whether all ranks of MPI_COMM_WORLD leave the
+// processor. Of those that would, but not all, one says so. A rank that waits for others says so after a while, and in
+// the end aborts: some run without THENCE_WAIT.
+THENCE_INTERNAL bool ask_all_ranks(bool leaves, std::int64_t says_after, std::int64_t gives_up_after) noexcept;
 // MPI is initialized. Begins what the environment asks for.
 void mpi_initialized() noexcept;
 // MPI_Finalize begins.
