@@ -218,6 +218,12 @@ bool is_direct(const part &at, const place &of, std::uint64_t bytes, bool atomic
            bytes <= at.bytes - of.offset && of.of->in.may_be_direct(of.rank);
 }
 
+// Whether its owner has deleted it, and this process has not been told of another one. A deletion beside the operation
+// may come before or after it.
+bool is_dropped(const part &at) noexcept {
+    return (at.how == way::by_memory || at.how == way::by_copy) && at.slots.are_dropped();
+}
+
 int noted(const place &at, int code) noexcept {
     if (code != MPI_SUCCESS && code != MPI_ERR_NO_MEM) {
         at.of->in.health_of(at.rank).failed.store(true, std::memory_order_relaxed);
@@ -252,6 +258,9 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
     }
     const part &at = part_at(to);
     const part &told = after.value == 0 || after.of == to.of ? at : after.of->part_of(to.rank);
+    if (is_dropped(at) || is_dropped(told)) [[unlikely]] {
+        return noted(to, MPI_ERR_OTHER);
+    }
     if (is_direct(at, to, bytes, false) &&
         (after.value == 0 || (after.number < told.notifications &&
                               (&told == &at || is_direct(told, {after.of, to.rank, 0}, 0, false))))) [[likely]] {
@@ -280,6 +289,9 @@ int get(void *to, std::uint64_t bytes, const place &from, int queue, const compl
         return MPI_ERR_OTHER;
     }
     const part &at = part_at(from);
+    if (is_dropped(at)) [[unlikely]] {
+        return noted(from, MPI_ERR_OTHER);
+    }
     if (bytes == 0 || is_direct(at, from, bytes, false)) {
         left_behind rest(from, queue, how, false);
         if (rest.is_missing()) {
@@ -307,6 +319,9 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
         return MPI_ERR_OTHER;
     }
     const part &of = part_at(at);
+    if (is_dropped(of)) [[unlikely]] {
+        return noted(at, MPI_ERR_OTHER);
+    }
     const bool directly = is_direct(of, at, sizeof *old, true);
     left_behind rest(at, queue, how, !directly);
     if (rest.is_missing()) {

@@ -169,6 +169,11 @@ bool queue::reached(std::uint64_t number) noexcept {
     return oldest_looked_at_ >= number && (list_.empty() || list_.first()->number >= number);
 }
 
+void queue::add_error(int error) noexcept {
+    const std::scoped_lock guard(lock_);
+    error_ = error_ == MPI_SUCCESS ? error : error_;
+}
+
 int queue::take_error() noexcept {
     const std::scoped_lock guard(lock_);
     return std::exchange(error_, int{MPI_SUCCESS});

@@ -84,6 +84,8 @@ public:
     // How many were added. reached() tells whether the first so many are complete.
     std::uint64_t added() noexcept;
     bool reached(std::uint64_t number) noexcept;
+    // An operation of the queue has failed after it was complete.
+    void add_error(int error) noexcept;
     // The error of an operation that has failed since the last call.
     int take_error() noexcept;
     // Takes up to `most` tags, and gives back their room and that of operations without a tag. Returns how many.

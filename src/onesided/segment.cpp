@@ -134,6 +134,7 @@ segment::dropped segment::drop_unused() noexcept {
         return dropped::in_use;
     }
     part_of(in.rank()).block.give_pages_back(); // other processes keep it mapped until they are told of another
+    notification::slots(kept_own_->notifications).drop();
     set_part(in.rank(), std::move(none));
     return dropped::yes;
 }

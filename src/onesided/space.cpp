@@ -242,18 +242,18 @@ int space::free_segment(segment &freed) noexcept {
     return code;
 }
 
-// After a drain: no credit is on its way to this process, so that its receives are for packets of transport::end().
-// Credits may have been lost, so they are counted when they have left.
-int space::wait_for_credits() noexcept {
+// After a drain: no credit or refusal is on its way to this process, so that its receives are for packets of
+// transport::end(). They may have been lost, so they are counted when they have left.
+int space::wait_for_uncounted() noexcept {
     wires_->between_polls([] {}); // a poll may have done the last packet, and is about to send its credit
     wait_until_packets_have_left();
     const auto count = static_cast<std::size_t>(size_);
     for (std::size_t i = 0; i < count; ++i) {
-        counts_[i] = credits_sent_[i].load(std::memory_order_acquire);
+        counts_[i] = uncounted_sent_[i].load(std::memory_order_acquire);
     }
     const int code = tell_counts();
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
-        if (credits_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
+        if (uncounted_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
             ++i;
         } else {
             continuation::make_progress();
@@ -278,7 +278,7 @@ int space::end(bool with_segments) noexcept {
         return code; // messages may be under way
     }
     if (has_messages()) {
-        if (code = wait_for_credits(); code != MPI_SUCCESS) {
+        if (code = wait_for_uncounted(); code != MPI_SUCCESS) {
             return code;
         }
         wires_->end();
@@ -329,8 +329,8 @@ void space::other(wire::packet &p) noexcept {
 }
 
 void space::lost(wire::packet &p, bool was_told) noexcept {
-    if (p.head.what == wire::kind::credit) { // the next one tells of these packets, too
-        credits_sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_release);
+    if (!wire::is_counted(p.head.what)) { // the next credit tells of these packets, too
+        uncounted_sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_release);
     }
     health &of = health_of(p.process);
     of.failed.store(true, std::memory_order_relaxed);
@@ -352,14 +352,38 @@ void space::done(int process) noexcept {
         p->head.what = wire::kind::credit;
         p->head.operands[0] = all;
         p->length = sizeof p->head;
-        credits_sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
-        wires_->send(*p, process);
+        send_uncounted(*p, process);
     }
+}
+
+void space::send_uncounted(wire::packet &p, int process) noexcept {
+    uncounted_sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
+    wires_->send(p, process);
+}
+
+void space::has_arrived_uncounted(int process) noexcept {
+    uncounted_here_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release);
 }
 
 void space::credit(int process, std::uint64_t packets) noexcept {
     credits_[static_cast<std::size_t>(process)].store(packets, std::memory_order_release);
-    credits_here_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release);
+    has_arrived_uncounted(process);
+}
+
+void space::refuse(wire::packet &p) noexcept {
+    const std::uint32_t queue = p.head.queue;
+    p.head = {};
+    p.head.what = wire::kind::refused;
+    p.head.queue = queue;
+    p.length = sizeof p.head;
+    send_uncounted(p, p.process);
+}
+
+// The put was locally complete, maybe long ago: so its queue has the error, and the health of the process.
+void space::refused(int process, int queue) noexcept {
+    health_of(process).failed.store(true, std::memory_order_relaxed);
+    queue_of(queue).add_error(MPI_ERR_OTHER);
+    has_arrived_uncounted(process);
 }
 
 } // namespace thence::onesided

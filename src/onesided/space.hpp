@@ -130,6 +130,8 @@ public:
     void other(wire::packet &p) noexcept override;
     void done(int process) noexcept override;
     void credit(int process, std::uint64_t packets) noexcept override;
+    void refuse(wire::packet &p) noexcept override;
+    void refused(int process, int queue) noexcept override;
     void lost(wire::packet &p, bool was_told) noexcept override;
 
     std::vector<peer> peers;
@@ -152,7 +154,9 @@ private:
     int tell_counts() noexcept;
     void wait_until_packets_have_left() noexcept;
     int drain() noexcept;
-    int wait_for_credits() noexcept;
+    int wait_for_uncounted() noexcept;
+    void send_uncounted(wire::packet &p, int process) noexcept;
+    void has_arrived_uncounted(int process) noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
 
@@ -173,11 +177,11 @@ private:
     // For collective calls, which cannot fail in one process alone.
     std::vector<part_description> told_;
     std::unique_ptr<std::uint64_t[]> counts_; // of each process, twice: what it is told, what it has told
-    // Of each other process. Packets of this process that it has done, as its last credit says; messages with a credit
-    // that were sent to it and not lost, and those that came from it.
+    // Of each other process. Packets of this process that it has done, as its last credit says; packets that do not
+    // count among these (wire::is_counted()) which were sent to it and not lost, and which came from it.
     std::unique_ptr<std::atomic<std::uint64_t>[]> credits_;
-    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_sent_;
-    std::unique_ptr<std::atomic<std::uint64_t>[]> credits_here_;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> uncounted_sent_;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> uncounted_here_;
     std::optional<wire::transport> wires_;
     wire::order arriving_;
     other_function *other_ = nullptr;

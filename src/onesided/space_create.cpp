@@ -38,7 +38,7 @@ bool space::make_own(int count) noexcept {
         queues.resize(static_cast<std::size_t>(std::max(count, 0)));
         told_.resize(static_cast<std::size_t>(size_));
         counts_ = std::make_unique<std::uint64_t[]>(2 * static_cast<std::size_t>(size_));
-        for (auto *const each : {&credits_, &credits_sent_, &credits_here_}) {
+        for (auto *const each : {&credits_, &uncounted_sent_, &uncounted_here_}) {
             *each = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(size_));
         }
         health_ = std::make_unique<health[]>(static_cast<std::size_t>(size_));

@@ -57,7 +57,12 @@ public:
         return i;
     }
 
+    // The part was deleted by its owner, who says so when its memory has gone: what a process writes to it is lost.
+    bool are_dropped() const noexcept { return armed_[1].load(std::memory_order_relaxed) != 0; }
+
     // What follows is for the owner alone.
+
+    void drop() noexcept { armed_[1].store(1, std::memory_order_relaxed); }
 
     // Arrivals are marked from now on. The caller looks at the slots that it waits for after this.
     void arm() noexcept { armed_->store(1, std::memory_order_seq_cst); }
@@ -116,7 +121,7 @@ private:
     }
 
     unsigned count_ = 0;
-    word32 *armed_ = nullptr;
+    word32 *armed_ = nullptr;   // and behind it, whether they are dropped
     word64 *summary_ = nullptr; // bit w % 64 of word w / 64: word w of the marks may have a bit
     word64 *marks_ = nullptr;   // bit i % 64 of word i / 64: slot i may have changed
     word32 *values_ = nullptr;

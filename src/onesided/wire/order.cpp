@@ -70,28 +70,37 @@ void order::put_inside(packet &p) noexcept {
     }
 }
 
-void order::notify(const header &h) noexcept {
+// False: there is no such notification.
+bool order::notify(const header &h) noexcept {
     if (h.value == 0) {
-        return;
+        return true;
     }
     // A list may have its notification in another segment than its last piece.
     const local_part *const part = parts_.find(h.what == kind::put ? static_cast<int>(h.operands[0]) : h.segment);
     if (part != nullptr && h.notification < part->notifications.count()) {
         notification::slots(part->notifications).set(h.notification, h.value);
+        return true;
     }
+    return false;
 }
 
 void order::finish(packet &p) noexcept {
-    if (!p.has_failed) {
-        notify(p.head);
-    }
+    const bool has_effect = !p.has_failed && notify(p.head);
     parts_.done(p.process);
-    give_packet(&p);
+    if (has_effect || p.head.what != kind::put) [[likely]] { // the reply has told of any other
+        give_packet(&p);
+    } else {
+        parts_.refuse(p);
+    }
 }
 
 void order::arrived(packet &p) noexcept {
-    if (p.head.what == kind::credit) [[unlikely]] {
-        parts_.credit(p.process, p.head.operands[0]);
+    if (!is_counted(p.head.what)) [[unlikely]] {
+        if (p.head.what == kind::credit) {
+            parts_.credit(p.process, p.head.operands[0]);
+        } else {
+            parts_.refused(p.process, static_cast<int>(p.head.queue));
+        }
         give_packet(&p);
         return;
     }
@@ -215,7 +224,8 @@ void order::start(packet &next) noexcept {
         parts_.other(next);
         next.is_done = true;
         return;
-    case kind::credit: // never in a stream
+    case kind::credit:
+    case kind::refused: // never in a stream
         break;
     }
     next.is_done = true;

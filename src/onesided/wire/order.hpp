@@ -7,7 +7,8 @@
 //     here;
 //   - two puts whose data overlap are not under way at the same time; other puts may be. They overlap in memory: two
 //     segments may be made on the same;
-//   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set;
+//   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set, and the
+//     process that has sent a put that has no effect, or not all, is told;
 //   - a get and an atomic operation start when all before are done, and what follows them starts when their reply has
 //     left.
 // All functions are called by one thread at a time, the one that polls the transport. Nothing is allocated but the room
@@ -43,6 +44,10 @@ public:
     virtual void done(int process) noexcept = 0;
     // A process has done so many packets of this one.
     virtual void credit(int process, std::uint64_t packets) noexcept = 0;
+    // A put has had no effect, or not all. It tells the process that has sent it, and owns the packet.
+    virtual void refuse(packet &p) noexcept = 0;
+    // A process has told that of a put of this one, on this queue.
+    virtual void refused(int process, int queue) noexcept = 0;
     // See receiver. It gives the packet back.
     virtual void lost(packet &p, bool was_told) noexcept = 0;
 
@@ -73,7 +78,7 @@ private:
     stream &stream_of(const packet &p) noexcept;
     const local_part *part_for(const header &h) noexcept;
     void put_inside(packet &p) noexcept;
-    void notify(const header &h) noexcept;
+    bool notify(const header &h) noexcept;
     bool may_start(const stream &in, const packet &next) noexcept;
     void start(packet &next) noexcept;
     void start_put(packet &next) noexcept;

@@ -19,8 +19,13 @@ enum class kind : std::uint32_t {
     fetch_add,    // the reply is the old value
     compare_swap, // the reply is the old value
     other,        // for a user of the space (gaspi)
-    credit        // how many packets of the receiver the sender has done; it is not counted itself
+    credit,       // how many packets of the receiver the sender has done
+    refused       // a put of the receiver on this queue has had no effect, or not all: the sender has no such part
 };
+// Whether packets of this kind count as sent and done. Others belong to no stream.
+constexpr bool is_counted(kind what) noexcept {
+    return what != kind::credit && what != kind::refused;
+}
 
 struct header {
     kind what;

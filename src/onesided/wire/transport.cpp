@@ -108,14 +108,14 @@ void transport::has_left(packet &p, int code, bool in_send) noexcept {
         give_packet(&p);
         return;
     }
-    if (p.head.what != kind::credit) {
+    if (is_counted(p.head.what)) {
         sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
     }
     to_.lost(p, in_send);
 }
 
 int transport::send(packet &p, int process) noexcept {
-    if (p.head.what != kind::credit) {
+    if (is_counted(p.head.what)) {
         sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
     }
     p.process = process;

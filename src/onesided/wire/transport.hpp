@@ -77,7 +77,7 @@ public:
     // True if packets that were sent have not left.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
 
-    // How many packets were sent to a process, without credits and those that were lost.
+    // How many packets were sent to a process, of those that are counted and were not lost.
     std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
 
 private:
