@@ -22,6 +22,7 @@
  *  request of MPI that is complete then: `MPI_REQUEST_NULL` if that is so when the call returns. Any call of MPI takes
  *  the request, and continuations, senders and tasks too. If it is null, the operation belongs to its queue:
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
+ *  If a target on this node has ended, operations of queues fail; a request is MPI's, and may never complete then.
  *
  *  Processes of one node write to each other's memory directly. Others send messages on a communicator of the space;
  *  the receiver makes progress in calls of Thence and, on Open MPI, of MPI. At `MPI_THREAD_MULTIPLE` the helper thread
@@ -65,7 +66,8 @@ THENCE_EXPORT int thence_space_create(MPI_Comm comm, int queues, thence_space *s
 /** @brief Free a space. Collective, and blocks until all operations on it have taken effect.
  *  @param[in,out] space null on return.
  *  @return `MPI_ERR_ARG` (null `space`, or a null space); `MPI_ERR_PENDING` (in some process a segment is not freed, or
- *          an operation of a queue is not complete): nothing has changed, in all processes.
+ *          an operation of a queue is not complete): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process
+ *          of the space, on this node, has ended): the space stays.
  *  @note Threads: any; no other thread uses the space meanwhile. */
 THENCE_EXPORT int thence_space_free(thence_space *space);
 
@@ -75,8 +77,8 @@ THENCE_EXPORT int thence_space_free(thence_space *space);
  *                       zero, and begins at a page.
  *  @param notifications how many notifications this part has, 0 to ::THENCE_MOST_NOTIFICATIONS. All are reset.
  *  @param[out] segment  the segment.
- *  @return `MPI_ERR_ARG` (null `space` or `segment`, too many notifications); `MPI_ERR_NO_MEM`. All processes return an
- *          error, or none.
+ *  @return `MPI_ERR_ARG` (null `space` or `segment`, too many notifications); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` (a
+ *          process of the space, on this node, has ended). All processes return an error, or none.
  *  @note Threads: any; one collective call on a space at a time. */
 THENCE_EXPORT int thence_segment_create(thence_space space, size_t bytes, unsigned notifications,
                                         thence_segment *segment);
@@ -100,7 +102,8 @@ THENCE_EXPORT int thence_segment_create_on(thence_space space, void *memory, siz
  *  @param[in,out] segment null on return.
  *  @return `MPI_ERR_ARG` (null `segment`, or a null segment); `MPI_ERR_PENDING` (in some process an operation of a
  *          queue is not complete, or a notification is waited for by thence_notification_request() or
- *          thence_notification_continue()): nothing has changed, in all processes.
+ *          thence_notification_continue()): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process of the
+ *          space, on this node, has ended): the segment stays.
  *  @note Threads: any; no other thread uses the segment meanwhile. */
 THENCE_EXPORT int thence_segment_free(thence_segment *segment);
 

@@ -19,7 +19,11 @@ constexpr api::failure null_out_space{MPI_ERR_ARG, "space is null"};
 constexpr std::size_t first_segment_info = THENCE_SIZE_UP_TO(thence_segment_info, why);
 static_assert(sizeof(thence_segment_info) == first_segment_info);
 
-int failed(const char *call, int code, const char *pending) noexcept {
+// `in`: null if there is no such space.
+int failed(const char *call, int code, onesided::space *in, const char *pending) noexcept {
+    if (code == MPI_ERR_OTHER && in != nullptr && in->any_is_gone()) {
+        return fail(call, {MPI_ERR_OTHER, "a process of the space has ended"});
+    }
     switch (code) {
     case MPI_SUCCESS:
         return MPI_SUCCESS;
@@ -41,11 +45,12 @@ int create_segment(const char *call, thence_space space, void *memory, std::size
         return fail(call, {MPI_ERR_ARG, "more notifications than THENCE_MOST_NOTIFICATIONS"});
     }
     onesided::segment *made = nullptr;
-    const int code = object_of(space)->create_segment(memory, bytes, notifications, made);
+    onesided::space &in = *object_of(space);
+    const int code = in.create_segment(memory, bytes, notifications, made);
     if (code == MPI_SUCCESS) {
         *created = reinterpret_cast<thence_segment>(made);
     }
-    return failed(call, code, nullptr);
+    return failed(call, code, &in, nullptr);
 }
 
 } // namespace
@@ -119,7 +124,7 @@ int thence_space_create(MPI_Comm comm, int queues, thence_space *space) {
     if (code == MPI_SUCCESS) {
         *space = reinterpret_cast<thence_space>(made.release());
     }
-    return failed(call, code, nullptr);
+    return failed(call, code, nullptr, nullptr);
 }
 
 int thence_space_free(thence_space *space) {
@@ -133,7 +138,7 @@ int thence_space_free(thence_space *space) {
         delete freed;
         *space = nullptr;
     }
-    return failed(call, code,
+    return failed(call, code, code == MPI_SUCCESS ? nullptr : freed,
                   "in some process a segment of the space is not freed, or an operation of a queue is not complete");
 }
 
@@ -163,11 +168,12 @@ int thence_segment_free(thence_segment *segment) {
         return fail(call, reason::null_segment);
     }
     onesided::segment *const freed = object_of(*segment);
-    const int code = freed->in.free_segment(*freed);
+    onesided::space &in = freed->in;
+    const int code = in.free_segment(*freed);
     if (code == MPI_SUCCESS) {
         *segment = nullptr;
     }
-    return failed(call, code,
+    return failed(call, code, &in,
                   "in some process an operation of a queue is not complete, or a notification is waited for");
 }
 

@@ -16,17 +16,6 @@ namespace thence::onesided {
 
 using mpi::table;
 
-int complete(MPI_Request &request) noexcept {
-    for (;;) {
-        int flag = 0;
-        const int code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS || flag != 0) {
-            return code;
-        }
-        continuation::make_progress();
-    }
-}
-
 space::space(MPI_Comm comm, MPI_Comm collective) noexcept : comm_(comm), collective_(collective), arriving_(*this) {
     table.Comm_rank(comm_, &rank_);
     table.Comm_size(comm_, &size_);
@@ -39,9 +28,18 @@ space::~space() {
 }
 
 void space::look_who_is_gone() noexcept {
-    for (int i = 0; i < size_; ++i) {
+    for (int i = 0; health_ != nullptr && i < size_; ++i) {
         health_of(i).look();
     }
+}
+
+bool space::any_is_gone() noexcept {
+    for (int i = 0; health_ != nullptr && i < size_; ++i) { // null: the space could not be made
+        if (is_gone(i)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void space::look_now_and_then() noexcept {
@@ -55,14 +53,9 @@ void space::look_now_and_then() noexcept {
     }
     last_look_ = now;
     look_who_is_gone();
-    if (auto *const function = hopeless_.load(std::memory_order_acquire); function != nullptr) {
-        bool any = has_lost_.load(std::memory_order_acquire);
-        for (int i = 0; i < size_ && !any; ++i) {
-            any = is_gone(i);
-        }
-        if (any) {
-            function(*this);
-        }
+    if (auto *const function = hopeless_.load(std::memory_order_acquire);
+        function != nullptr && (has_lost_.load(std::memory_order_acquire) || any_is_gone())) {
+        function(*this);
     }
 }
 
@@ -91,13 +84,6 @@ bool space::wait_for_room(int rank) noexcept {
         progress::pause(backoff);
     }
     return true;
-}
-
-// The greatest of what all processes give.
-int space::agree(MPI_Comm collective, int mine, int &all) noexcept {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = table.Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX, collective, &request);
-    return code == MPI_SUCCESS ? complete(request) : code;
 }
 
 int space::free_number() const noexcept {
@@ -130,162 +116,6 @@ segment *space::segment_of(int number) noexcept {
     return number >= 0 && static_cast<std::size_t>(number) < segments_.size()
                ? segments_[static_cast<std::size_t>(number)]
                : nullptr;
-}
-
-// All processes make and free segments in the same order, so they choose the same number.
-int space::create_segment(void *memory, std::size_t bytes, unsigned notifications, segment *&made) noexcept {
-    std::unique_ptr<segment> created = segment::make(*this, free_number(), memory, bytes, notifications);
-    part_description mine{};
-    if (created != nullptr && created->waiting.make_room() && add_segment(*created)) {
-        mine = created->describe();
-    } else {
-        mine.number = -1;
-    }
-    std::vector<part_description> &all = told_;
-    MPI_Request request = MPI_REQUEST_NULL;
-    int code = table.Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, collective_, &request);
-    code = code == MPI_SUCCESS ? complete(request) : code;
-    bool wants_messages = false;
-    for (int i = 0; i < size_ && code == MPI_SUCCESS; ++i) {
-        const part_description &said = all[static_cast<std::size_t>(i)];
-        if (said.number < 0) {
-            code = MPI_ERR_NO_MEM;
-        } else if (created != nullptr && !created->learn(i, said)) {
-            code = MPI_ERR_NO_MEM;
-        }
-        wants_messages = wants_messages || said.of_program != 0;
-    }
-    for (int i = 0; i < size_ && code == MPI_SUCCESS; ++i) {
-        wants_messages = wants_messages || created->part_of(i).how == way::by_messages;
-    }
-    constexpr int failed = 2;
-    int any = 0;
-    const int mine_is = code != MPI_SUCCESS ? failed : wants_messages ? 1 : 0;
-    if (const int agreed = agree(collective_, mine_is, any); code == MPI_SUCCESS) {
-        code = agreed == MPI_SUCCESS && any == failed ? int{MPI_ERR_NO_MEM} : agreed;
-    }
-    if (code == MPI_SUCCESS && any != 0 && !has_messages()) {
-        code = begin_messages();
-    }
-    if (code != MPI_SUCCESS) {
-        if (mine.number >= 0) {
-            remove_segment(*created);
-        }
-        return code;
-    }
-    made = created.release();
-    return MPI_SUCCESS;
-}
-
-// Tells each process its count, and learns what all have for this one.
-int space::tell_counts() noexcept {
-    std::uint64_t *const told = counts_.get();
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code =
-        table.Ialltoall(told, sizeof *told, MPI_BYTE, told + size_, sizeof *told, MPI_BYTE, collective_, &request);
-    return code == MPI_SUCCESS ? complete(request) : code;
-}
-
-void space::wait_until_packets_have_left() noexcept {
-    while (wires_->any_under_way()) {
-        continuation::make_progress();
-        wires_->poll();
-    }
-}
-
-// Until all packets that any process has sent to this one are done.
-int space::drain() noexcept {
-    if (!has_messages()) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        const int code = table.Ibarrier(collective_, &request);
-        return code == MPI_SUCCESS ? complete(request) : code;
-    }
-    wait_until_packets_have_left(); // one that is lost on its way counts no more
-    const auto count = static_cast<std::size_t>(size_);
-    for (int i = 0; i < size_; ++i) {
-        counts_[static_cast<std::size_t>(i)] = wires_->sent_to(i);
-    }
-    const int code = tell_counts();
-    const std::uint64_t *const expected = counts_.get() + count;
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
-        if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
-            ++i;
-        } else {
-            continuation::make_progress();
-        }
-    }
-    return code;
-}
-
-// All processes ask. `mine`: something is pending in this one, other than operations of queues.
-int space::error_if_pending(bool mine) noexcept {
-    int pending = mine ? 1 : 0;
-    for (queue &each : queues) {
-        each.look();
-        pending |= each.size() != 0 ? 1 : 0;
-    }
-    int any = 0;
-    const int code = agree(collective_, pending, any);
-    return code == MPI_SUCCESS && any != 0 ? MPI_ERR_PENDING : code;
-}
-
-int space::free_segment(segment &freed) noexcept {
-    int code = error_if_pending(freed.waiting.any());
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    code = drain();
-    if (code == MPI_SUCCESS) { // else messages for it may be under way
-        remove_segment(freed);
-        delete &freed;
-    }
-    return code;
-}
-
-// After a drain: no credit or refusal is on its way to this process, so that its receives are for packets of
-// transport::end(). They may have been lost, so they are counted when they have left.
-int space::wait_for_uncounted() noexcept {
-    wires_->between_polls([] {}); // a poll may have done the last packet, and is about to send its credit
-    wait_until_packets_have_left();
-    const auto count = static_cast<std::size_t>(size_);
-    for (std::size_t i = 0; i < count; ++i) {
-        counts_[i] = uncounted_sent_[i].load(std::memory_order_acquire);
-    }
-    const int code = tell_counts();
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
-        if (uncounted_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
-            ++i;
-        } else {
-            continuation::make_progress();
-            wires_->poll();
-        }
-    }
-    return code;
-}
-
-int space::end(bool with_segments) noexcept {
-    bool has_segments = false;
-    if (!with_segments) {
-        const std::scoped_lock guard(lock_);
-        has_segments = std::ranges::any_of(segments_, [](const segment *each) { return each != nullptr; });
-    }
-    int code = error_if_pending(has_segments);
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    code = drain();
-    if (code != MPI_SUCCESS) {
-        return code; // messages may be under way
-    }
-    if (has_messages()) {
-        if (code = wait_for_uncounted(); code != MPI_SUCCESS) {
-            return code;
-        }
-        wires_->end();
-        messages_end();
-    }
-    remove_space(*this);
-    return code;
 }
 
 bool space::poll() noexcept {

@@ -113,6 +113,7 @@ public:
     wire::transport &wires() noexcept { return *wires_; }
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
     bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
+    bool any_is_gone() noexcept;
     // Asks the system which processes of this node are gone. Costs a call of the system for each. A poll of a space
     // with messages does it every 50 ms.
     void look_who_is_gone() noexcept;
@@ -149,10 +150,11 @@ private:
     void meet(int rank, const greeting &said, bool checks_copy) noexcept;
     int begin_messages() noexcept;
     void look_now_and_then() noexcept;
-    static int agree(MPI_Comm collective, int mine, int &all) noexcept;
+    int agree(int mine, int &all) noexcept;
+    template <class Start> int call_all(Start start) noexcept;
     int error_if_pending(bool mine) noexcept;
     int tell_counts() noexcept;
-    void wait_until_packets_have_left() noexcept;
+    bool wait_until_packets_have_left() noexcept;
     int drain() noexcept;
     int wait_for_uncounted() noexcept;
     void send_uncounted(wire::packet &p, int process) noexcept;
@@ -174,7 +176,10 @@ private:
     std::atomic<void (*)(space &)> hopeless_{nullptr};
     unsigned polls_ = 0; // since the last look; one thread polls at a time
     std::uint32_t last_look_ = 0;
-    // For collective calls, which cannot fail in one process alone.
+    // For collective calls, which cannot fail in one process alone. After one that was given up MPI has this memory,
+    // and none is begun any more.
+    int agreed_[2] = {}; // what this process gives; the greatest of all
+    part_description mine_{};
     std::vector<part_description> told_;
     std::unique_ptr<std::uint64_t[]> counts_; // of each process, twice: what it is told, what it has told
     // Of each other process. Packets of this process that it has done, as its last credit says; packets that do not
@@ -191,7 +196,27 @@ private:
     std::vector<segment *> segments_; // by number; null: none
 };
 
-// Waits for a request of a collective call while all else makes progress. Returns the error of the call.
-int complete(MPI_Request &request) noexcept;
+// For a loop that waits for all processes of a space: says when one of them is gone, so that it has no end. It asks the
+// system now and then; after that the loop goes on for a while, since what the process has sent may not have been seen.
+class THENCE_INTERNAL watch_over_all {
+public:
+    explicit watch_over_all(space &of) noexcept;
+    // True: one is gone.
+    bool gives_up() noexcept;
+
+private:
+    static constexpr std::uint32_t milliseconds_of_look = 50;
+    static constexpr std::uint32_t milliseconds_after = 200;
+    static constexpr unsigned turns_after = 1000;
+
+    space &of_;
+    std::uint32_t since_; // the last look, or when one was found gone
+    unsigned turns_ = 0;
+    bool is_one_gone_;
+};
+
+// Waits for a request of a collective call while all else makes progress. Returns the error of the call. `of`: it is
+// given up, and MPI has its memory, if a process of this space is gone. Null: their processes are not known.
+int complete(MPI_Request &request, space *of) noexcept;
 
 } // namespace thence::onesided

@@ -50,6 +50,17 @@ bool space::make_own(int count) noexcept {
     return static_cast<bool>(control_);
 }
 
+namespace {
+
+// The greatest of what all processes give, when nothing is known of them.
+int agree(MPI_Comm collective, int mine, int &all) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = table.Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX, collective, &request);
+    return code == MPI_SUCCESS ? complete(request, nullptr) : code;
+}
+
+} // namespace
+
 // Finds out how a process is reached.
 void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
     peer &met = peers[static_cast<std::size_t>(rank)];
@@ -96,7 +107,7 @@ int space::begin_messages() noexcept {
         }
     }
     int any = 1;
-    const int code = agree(collective_, failed != MPI_SUCCESS ? 1 : 0, any);
+    const int code = agree(failed != MPI_SUCCESS ? 1 : 0, any);
     if (code != MPI_SUCCESS || any != 0) {
         return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
     }
@@ -123,7 +134,7 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     std::unique_ptr<space> created(new (std::nothrow) space(own, collective));
     const std::unique_ptr<greeting[]> all(new (std::nothrow) greeting[static_cast<std::size_t>(size)]);
     int any = 0;
-    code = agree(collective, created == nullptr || all == nullptr ? 1 : 0, any);
+    code = onesided::agree(collective, created == nullptr || all == nullptr ? 1 : 0, any);
     if (code != MPI_SUCCESS || any != 0) {
         if (created == nullptr) {
             table.Comm_free(&own);
@@ -147,7 +158,7 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     mine.failed = has_own ? 0 : 1;
     MPI_Request request = MPI_REQUEST_NULL;
     code = table.Iallgather(&mine, sizeof mine, MPI_BYTE, all.get(), sizeof mine, MPI_BYTE, collective, &request);
-    code = code == MPI_SUCCESS ? complete(request) : code;
+    code = code == MPI_SUCCESS ? complete(request, nullptr) : code;
     if (code != MPI_SUCCESS) {
         return code;
     }
@@ -167,7 +178,7 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     }
     const bool is_listed = code == MPI_SUCCESS && add_space(*created);
     constexpr int failed = 2;
-    const int agreed = agree(collective, is_listed ? wants_messages : failed, any); // after it nobody reads `probe`
+    const int agreed = created->agree(is_listed ? wants_messages : failed, any); // after it nobody reads `probe`
     if (code == MPI_SUCCESS) {
         code = agreed == MPI_SUCCESS && any == failed ? int{MPI_ERR_NO_MEM} : agreed;
     }
@@ -176,8 +187,13 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     }
     if (code == MPI_SUCCESS) {
         made = std::move(created);
-    } else if (is_listed) {
-        remove_space(*created);
+    } else {
+        if (is_listed) {
+            remove_space(*created);
+        }
+        if (created->any_is_gone()) { // MPI may have memory of it
+            static_cast<void>(created.release());
+        }
     }
     return code;
 }

@@ -3,15 +3,41 @@
 #include "one_process.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <mutex>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace thence::fake {
 namespace {
+
+// A process that stands for another rank.
+class child {
+public:
+    child() : id_(fork()) {
+        if (id_ == 0) {
+            for (;;) {
+                pause();
+            }
+        }
+    }
+    child &operator=(child &&) = delete;
+    ~child() { end(); }
+    pid_t id() const { return id_; }
+    void end() {
+        if (id_ != 0) {
+            kill(id_, SIGKILL);
+            waitpid(std::exchange(id_, 0), nullptr, 0);
+        }
+    }
+
+private:
+    pid_t id_;
+};
 
 class failed_messages : public one_process {
 protected:
@@ -152,18 +178,12 @@ TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
         packet = is_packet(tag) ? *request : packet;
         return int{MPI_SUCCESS};
     };
-    const pid_t child = fork();
-    if (child == 0) {
-        for (;;) {
-            pause();
-        }
-    }
-    inside().health_of(0).watch(child); // as if it were the target
+    child killed;
+    inside().health_of(0).watch(killed.id()); // as if it were the target
     EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    std::thread kills([child] {
+    std::thread kills([&] {
         let_run();
-        kill(child, SIGKILL);
-        waitpid(child, nullptr, 0);
+        killed.end();
     });
     EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
     EXPECT_TRUE(inside().is_gone(0));
@@ -171,6 +191,8 @@ TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
     world.complete(packet, {0, 0, 0, MPI_ERR_OTHER});
     EXPECT_TRUE(eventually([&] { return inside().wires().sent_to(0) == 0; }))
         << "the end waits for what counts as sent";
+    inside().health_of(0).watch(getpid()); // so that it has an end
+    inside().health_of(0).gone = false;
 }
 
 TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
@@ -285,6 +307,29 @@ TEST_F(failed_messages, a_target_that_takes_nothing_is_not_sent_more_than_4096_p
 
 class two_processes : public failed_messages {
 protected:
+    // The other process is killed while `call` waits for it. Later it is there again.
+    void expect_that_it_gives_up(const std::function<int()> &call) {
+        onesided::health &other = onesided::object_of(of_two)->health_of(1);
+        child killed;
+        other.watch(killed.id());
+        std::thread kills([&] {
+            for (int i = 0; i < 5; ++i) {
+                let_run();
+            }
+            killed.end();
+        });
+        EXPECT_EQ(call(), MPI_ERR_OTHER);
+        EXPECT_TRUE(other.gone.load());
+        kills.join();
+        const auto begun = std::chrono::steady_clock::now();
+        thence_segment none = nullptr;
+        EXPECT_EQ(thence_segment_create(of_two, 8, 1, &none), MPI_ERR_OTHER);
+        EXPECT_EQ(none, nullptr);
+        EXPECT_EQ(thence_space_free(&of_two), MPI_ERR_OTHER);
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(150)) << "nothing is begun";
+        other.watch(getpid());
+        other.gone = false;
+    }
     two_processes() {
         processes = 2;
         EXPECT_EQ(thence_space_create(MPI_COMM_WORLD, 2, &of_two), MPI_SUCCESS);
@@ -292,6 +337,55 @@ protected:
     ~two_processes() override { processes = 1; }
     thence_space of_two = nullptr;
 };
+
+TEST_F(two_processes, collective_calls_do_not_wait_for_one_that_is_killed) {
+    thence_segment reached = nullptr;
+    ASSERT_EQ(thence_segment_create(of_two, 8, 1, &reached), MPI_SUCCESS);
+    const auto free = [&] { return thence_segment_free(&reached); };
+    { // a collective call of MPI
+        static MPI_Request never = MPI_REQUEST_NULL;
+        auto &table = thence::mpi::table;
+        const auto working = table.Iallreduce;
+        table.Iallreduce = [](const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *request) {
+            *request = never = world.start();
+            return int{MPI_SUCCESS};
+        };
+        expect_that_it_gives_up(free);
+        table.Iallreduce = working;
+        world.complete(never);
+        EXPECT_EQ(thence::mpi::table.Wait(&never, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    { // a packet that does not leave
+        MPI_Request packet = MPI_REQUEST_NULL;
+        instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
+            *request = packet = world.start();
+            return int{MPI_SUCCESS};
+        };
+        EXPECT_EQ(thence_notify(1, reached, 0, 1, 0), MPI_SUCCESS);
+        instead_of_send = nullptr;
+        expect_that_it_gives_up(free);
+        world.complete(packet, {0, 0, 0, MPI_ERR_OTHER});
+    }
+    { // one that does not arrive
+        std::vector<unsigned char> packet;
+        MPI_Comm on = MPI_COMM_NULL;
+        instead_of_send = [&](const void *buffer, int count, int, MPI_Comm comm, MPI_Request *request) {
+            const auto *const from = static_cast<const unsigned char *>(buffer);
+            packet.assign(from, from + count);
+            on = comm;
+            *request = MPI_REQUEST_NULL;
+            return int{MPI_SUCCESS};
+        };
+        EXPECT_EQ(thence_notify(1, reached, 0, 1, 0), MPI_SUCCESS);
+        instead_of_send = nullptr;
+        expect_that_it_gives_up(free);
+        MPI_Request sent = MPI_REQUEST_NULL;
+        send_of_fake(packet.data(), static_cast<int>(packet.size()), MPI_BYTE, 0, 0, on, &sent);
+        EXPECT_EQ(thence::mpi::table.Wait(&sent, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    EXPECT_EQ(thence_segment_free(&reached), MPI_SUCCESS);
+    EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
+}
 
 TEST_F(two_processes, the_end_does_not_wait_for_credits_that_were_lost) {
     thence_segment reached = nullptr;
