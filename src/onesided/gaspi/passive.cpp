@@ -15,32 +15,45 @@ namespace thence::gaspi {
 namespace {
 
 struct message {
+    gaspi_rank_t to = 0;
     std::vector<unsigned char> data;
     MPI_Request request = MPI_REQUEST_NULL;
 };
 
-std::mutex sending; // guards the list
+std::mutex sending; // guards the lists
 std::list<message> &messages() noexcept {
     static auto *const all = new std::list<message>;
     return *all;
 }
+// To processes that are gone: MPI may still read them.
+std::list<message> &abandoned() noexcept {
+    static auto *const all = new std::list<message>;
+    return *all;
+}
 
-// Forgets those that have left. How many are left.
-std::size_t look_at_sent() noexcept {
+// Forgets those that have left, and those that never will. How many are left.
+std::size_t look_at_sent(process &self) noexcept {
     const std::scoped_lock guard(sending);
-    messages().remove_if([](message &each) {
+    for (auto each = messages().begin(); each != messages().end();) {
+        const auto looked_at = each++;
         int flag = 0;
-        return MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
-    });
+        if (MPI_Test(&looked_at->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0 ||
+            (self.world->is_gone(looked_at->to) && wire::transport::abandon(looked_at->request))) {
+            messages().erase(looked_at);
+        } else if (self.world->is_gone(looked_at->to)) {
+            abandoned().splice(abandoned().end(), messages(), looked_at);
+        }
+    }
     return messages().size();
 }
 
 } // namespace
 
 // What nobody has received is received here, so that MPI can end.
-void end_passive(process &self) noexcept {
+bool end_passive(process &self) noexcept {
     MPI_Request barrier = MPI_REQUEST_NULL;
     bool begun = false;
+    onesided::watch_over_all watch(*self.world);
     for (int done = 0; done == 0;) {
         int found = 0;
         MPI_Message message = MPI_MESSAGE_NULL;
@@ -54,7 +67,10 @@ void end_passive(process &self) noexcept {
                 MPI_Mrecv(dropped.get(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
             }
         }
-        if (!begun && look_at_sent() == 0) {
+        if (watch.gives_up()) {
+            return false;
+        }
+        if (!begun && look_at_sent(self) == 0) {
             MPI_Ibarrier(self.passive, &barrier);
             begun = true;
         }
@@ -62,6 +78,7 @@ void end_passive(process &self) noexcept {
             MPI_Test(&barrier, &done, MPI_STATUS_IGNORE);
         }
     }
+    return true;
 }
 
 } // namespace thence::gaspi
@@ -82,13 +99,17 @@ gaspi_return_t pgaspi_passive_send(const gaspi_segment_id_t segment_id_local, co
     const own_part local(self, segment_id_local);
     THENCE_GASPI_CHECK(wrong_local(local.view(), offset_local, size));
     const deadline end(timeout_ms);
-    if (!wait_until(self, end, [] { return look_at_sent() < configuration.passive_queue_size_max; })) {
+    if (!wait_until(self, end, [&] { return look_at_sent(self) < configuration.passive_queue_size_max; })) {
         return GASPI_TIMEOUT;
+    }
+    if (self.world->is_gone(rank)) {
+        return GASPI_ERROR;
     }
     const unsigned char *const from = local->memory + offset_local;
     try {
         const std::scoped_lock guard(sending);
         message &made = messages().emplace_back();
+        made.to = rank;
         made.data.assign(from, from + size);
         if (MPI_Isend(made.data.data(), static_cast<int>(size), MPI_BYTE, rank, 0, self.passive, &made.request) !=
             MPI_SUCCESS) {
@@ -116,7 +137,7 @@ gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     const bool here = wait_until(self, end, [&] {
-        look_at_sent();
+        look_at_sent(self);
         return MPI_Improbe(MPI_ANY_SOURCE, 0, self.passive, &found, &message, &status) == MPI_SUCCESS && found != 0;
     });
     if (!here) {

@@ -164,8 +164,8 @@ gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_CHECK(pgaspi_barrier(GASPI_GROUP_ALL, end.left()));
     // All processes are here, and end together.
     current.store(nullptr, std::memory_order_release);
-    end_passive(self);
-    if (self.world->end(true) != MPI_SUCCESS) { // in all: a thread of one has begun an operation meanwhile
+    // An error is one in all: a thread of one has begun an operation meanwhile, or one is gone.
+    if (!end_passive(self) || self.world->end(true) != MPI_SUCCESS) {
         current.store(&self, std::memory_order_release);
         return GASPI_ERROR;
     }

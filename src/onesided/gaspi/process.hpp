@@ -159,7 +159,8 @@ void forget_segments() noexcept;
 void forget_groups() noexcept;
 gaspi_return_t begin_groups(process &self);
 void begin_segments(const process &self);
-void end_passive(process &self) noexcept;
+// False: a process is gone.
+bool end_passive(process &self) noexcept;
 // Until no atomic operation is unfinished. False: the time is over.
 bool finish_atomics(process &self, const deadline &end) noexcept;
 

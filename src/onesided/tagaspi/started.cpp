@@ -236,8 +236,13 @@ gaspi_return_t bind(process &self, gaspi_rank_t rank, std::span<const piece> pie
         }
         return bind_to_task(std::move(pending));
     } catch (const std::exception &) {
-        for (left_piece &each : left) {
-            MPI_Wait(&each.request, MPI_STATUS_IGNORE); // MPI uses the memory
+        const gaspi::deadline never(GASPI_BLOCK);
+        for (left_piece &each : left) { // MPI uses the memory
+            gaspi::wait_until(self, never, [&] {
+                int flag = 0;
+                return MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0 ||
+                       self.world->health_of(rank).will_not_answer(each.serial);
+            });
         }
         return GASPI_ERR_MEMALLOC;
     }

@@ -25,6 +25,10 @@ void expect(const char *what, gaspi_return_t found, gaspi_return_t expected) {
 } // namespace
 
 int main() {
+    gaspi_config_t config;
+    expect("configuration", gaspi_config_get(&config), GASPI_SUCCESS);
+    config.passive_queue_size_max = 2;
+    expect("configure", gaspi_config_set(config), GASPI_SUCCESS);
     expect("init", gaspi_proc_init(GASPI_BLOCK), GASPI_SUCCESS);
     gaspi_rank_t rank = 0;
     gaspi_proc_rank(&rank);
@@ -36,6 +40,11 @@ int main() {
         gaspi_group_add(pair, 0);
         gaspi_group_add(pair, 1);
         expect("commit", gaspi_group_commit(pair, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    constexpr gaspi_size_t passive = 60'000; // more than MPI sends before it is received
+    if (rank != 2) {
+        expect("passive", gaspi_passive_send(0, 0, 2, passive, GASPI_BLOCK), GASPI_SUCCESS);
+        expect("passive", gaspi_passive_send(0, 0, 2, passive, GASPI_BLOCK), GASPI_SUCCESS);
     }
     expect("barrier of all", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
     if (rank == 2) {
@@ -65,9 +74,16 @@ int main() {
     expect("create without it", gaspi_segment_create(1, 8, pair, GASPI_BLOCK, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
     expect("allreduce", gaspi_allreduce(&in, &out, 1, GASPI_OP_SUM, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK),
            GASPI_ERROR);
+    expect("passive", gaspi_passive_send(0, 0, 2, 8, GASPI_BLOCK), GASPI_ERROR);
     expect("the end", gaspi_proc_term(GASPI_BLOCK), GASPI_ERROR);
     // Without it.
     const gaspi_rank_t other = 1 - rank;
+    for (int i = 0; i < 3; ++i) { // what it has not received takes no room
+        gaspi_rank_t from = 2;
+        expect("passive to the other", gaspi_passive_send(0, 0, other, 8, GASPI_BLOCK), GASPI_SUCCESS);
+        expect("passive from the other", gaspi_passive_receive(0, 50'000, &from, 8, GASPI_BLOCK), GASPI_SUCCESS);
+        expect("its rank", static_cast<gaspi_return_t>(from), static_cast<gaspi_return_t>(other));
+    }
     gaspi_notification_id_t id = 0;
     expect("write to the other", gaspi_write_notify(0, 0, other, 0, 50'000, 40'000, 7, 1, 1, GASPI_BLOCK),
            GASPI_SUCCESS);
