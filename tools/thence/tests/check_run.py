@@ -45,10 +45,9 @@ class Given:
         path.chmod(mode)
         return str(path)
 
-    @property
-    def overlapping(self):
-        """The program beside PROGRAM that computes between the start of messages and the wait for them."""
-        return str(Path(self.program).with_name("overlapping_program"))
+    def beside(self, name):
+        """Another program, which lies beside PROGRAM."""
+        return str(Path(self.program).with_name(name))
 
     def run(self, *words, **environment):
         return run(self.thence, "run", *words, **environment)
@@ -73,6 +72,12 @@ class Given:
         assert done.stderr.startswith("thence run: ") and done.stderr.count("\n") == 1, done.stderr
         assert text in done.stderr, (text, done.stderr)
         return done.stderr
+
+
+def preloadable(given):
+    """Whether the MPI is a shared library."""
+    done = given.run("--print-env", "--", given.program)
+    return "contains its MPI, linked statically" not in done.stderr
 
 
 def loaded(output):
@@ -100,7 +105,7 @@ def the_report_says_what_completed_early(given):
     found = {}
     for option in ("--wait=spin", "--progress"):
         file = given.folder / "report.json"
-        done = given.on_ranks(2, f"--report={file}", option, "--", given.overlapping, str(rounds), "50", str(size))
+        done = given.on_ranks(2, f"--report={file}", option, "--", given.beside("overlapping_program"), str(rounds), "50", str(size))
         assert done.returncode == 0, done
         report = json.loads(file.read_text())
         assert report["progress"] == (option == "--progress") and not report["uses_thence"], report
@@ -130,43 +135,69 @@ def the_report_says_what_completed_early(given):
 
 def a_rank_that_computes_serves_its_windows(given):
     """Rank 1 computes for 300 ms while rank 0 reads from its window, and nothing of its own is outstanding. Where MPI reads
-    the memory of the other rank itself, nothing is to be gained."""
-    program = str(Path(given.program).with_name("windows_program"))
+    the memory of the other rank itself, nothing is to be gained. While nothing comes, looking takes a fiftieth of a
+    processor at most."""
     os.environ["OMPI_MCA_osc"] = "ucx"  # that of Open MPI which needs the target; others ignore it
-    file = given.folder / "report.json"
+    idle = 1500
 
     def accesses(*words):
-        done = given.on_ranks(2, *words, "--", program, "20", "300", "1500")
+        done = given.on_ranks(2, *words, "--", given.beside("windows_program"), "20", "300", str(idle))
         assert done.returncode == 0 and "wrong 0" in done.stdout, done
-        return float(re.search(r"accesses ([0-9.]+) ms", done.stdout)[1])
+        used = [float(each) for each in re.findall(r"other threads of rank \d used ([0-9.]+) ms", done.stdout)]
+        assert len(used) == 2, done
+        return float(re.search(r"accesses ([0-9.]+) ms", done.stdout)[1]), used
 
-    if accesses("--wait=spin") < 150:
-        return SKIPPED
-    assert accesses(f"--report={file}", "--progress") < 100
-    for rank in json.loads(file.read_text())["ranks"]:  # it looked all the time, for a fiftieth of a processor
-        assert 0 < rank["helper_s"] < 0.04 * rank["lasted_s"], rank
-    return 0
+    plain, own = accesses("--wait=spin")
+    served, used = accesses("--progress")
+    assert served < 100 or plain < 150, (plain, served)
+    for of_mpi, ours in zip(own, used):
+        assert 0 < ours - of_mpi < 0.02 * idle, (own, used)
 
 
-def ranks_that_wait_for_all_leave_the_processor(given):
-    """Rank 1 comes a second late to a call that all ranks make."""
-    program = str(Path(given.program).with_name("waiting_program"))
+def the_level_is_raised_for_progress_only(given):
+    def levels(done):
+        assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout, done
+        return [int(re.search(rf"^{name} (\d)$", done.stdout, re.MULTILINE)[1]) for name in ("level", "real level")]
+
+    plain = levels(subprocess.run([*given.launcher, "2", given.program, "1"], capture_output=True, text=True, check=False))
+    assert levels(given.on_ranks(2, "--wait=sleep", "--report", "--", given.program, "1")) == plain
+    assert levels(given.on_ranks(2, "--progress", "--", given.program, "1")) == [1, 3]
+
+
+def a_program_linked_with_the_library_is_served_by_it(given):
+    done = given.on_ranks(2, "--progress", "--report", "--", given.beside("linked_program"), "1")
+    assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout, done
+    assert re.search(r"^real level 3$", done.stdout, re.MULTILINE), done
+    assert len(loaded(done.stdout)) == 1 and " report, in seconds" in done.stderr, done
+
+
+def ranks_that_wait_leave_the_processor(given):
+    """Rank 1 comes half a second late to each of these calls. Those that create something, and MPI_Finalize, have a part
+    that only MPI can do."""
+    calls = ("send", "ssend", "probe", "recv", "waitall", "barrier", "allreduce", "dup", "window", "file", "finalize")
+    late = 500
     os.chdir(given.folder)
 
-    def used(how, call):
-        done = given.on_ranks(2, f"--wait={how}", "--", program, call, "1000")
+    def used(how, *which):
+        done = given.on_ranks(2, f"--wait={how}", "--", given.beside("waiting_program"), ",".join(which), str(late))
         assert done.returncode == 0, done
-        return float(re.search(r"used ([0-9.]+) ms", done.stdout)[1])
+        found = {call: float(time) for call, time in re.findall(r"used (\w+) ([0-9.]+) ms", done.stdout)}
+        assert set(found) == set(which), done
+        return found
 
-    found = {call: used("sleep", call) for call in ("dup", "window", "file", "recv", "finalize")}
-    assert max(found.values()) < 250, found
+    # Beside other processes a part of what the system does for them may count for this one.
+    found = used("sleep", *calls)
+    for _ in range(2):
+        again = [call for call in calls if found[call] >= 0.2 * late]
+        found.update(used("sleep", *again) if again else {})
+    assert max(found.values()) < 0.2 * late, found
     # So that the limit says something. Beside other processes a rank that spins gets a part of its processor only.
-    assert any(used("spin", "dup") > 2 * found["dup"] for _ in range(4)), found
+    assert any(used("spin", "recv")["recv"] > 2 * found["recv"] for _ in range(4)), found
 
 
 def ranks_that_wait_in_different_ways_agree(given):
     """Blocking collectives match only if all ranks do them in the same way: then as MPI does."""
-    program = str(Path(given.program).with_name("waiting_program"))
+    program = given.beside("waiting_program")
     each = given.script("#!/bin/sh\n"
                         "case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) how=spin;; *) how=sleep;; esac\n"
                         f"exec {given.thence} run --wait=$how -- {program} $1 10\n")
@@ -178,7 +209,7 @@ def ranks_that_wait_in_different_ways_agree(given):
 
 def unusual_programs_end_as_without(given):
     """The exit status, and how long it takes, with progress, waits that leave the processor and a report."""
-    program = str(Path(given.program).with_name("unusual_program"))
+    program = given.beside("unusual_program")
     words = ["--progress", "--wait=sleep", "--report"]
     for what in ("no-init", "fork", "exec", "signals", "tools", "sessions"):
         plain = subprocess.run([*given.launcher, "2", program, what], capture_output=True, text=True, check=False,
@@ -197,21 +228,22 @@ def unusual_programs_end_as_without(given):
 
 def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     """The launcher starts them, with its own environment."""
-    program = str(Path(given.program).with_name("spawning_program"))
+    program = given.beside("spawning_program")
     os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
-    for words, expected in (([program], 0), ([given.thence, "run", "--progress", "--", program], 1)):
-        done = given.on_ranks(1, "--progress", "--", program, *words)
-        if "cannot spawn" in done.stdout:
-            return SKIPPED
-        assert done.returncode == 0 and f"the child has {expected}, the parent 1\n" in done.stdout, done
+    for option in ("--progress", "--wait=sleep"):
+        for words, expected in (([program], 0), ([given.thence, "run", option, "--", program], 1)):
+            done = given.on_ranks(1, option, "--", program, *words)
+            if "cannot spawn" in done.stdout:
+                return SKIPPED
+            assert done.returncode == 0 and f"the child has {expected}, the parent 1\n" in done.stdout, (option, done)
     return 0
 
 
 def a_tool_in_front_or_behind_sees_the_calls(given):
     """A tool that wraps MPI's calls, preloaded before and behind the library: both see each call, and the
     tool in front also the one by which the library asks whether it goes on."""
-    tool = str(Path(given.program).with_name("libcounting_tool.so"))
-    program = str(Path(given.program).with_name("overlapping_program"))
+    tool = given.beside("libcounting_tool.so")
+    program = given.beside("overlapping_program")
     library = str(own_library(given))
     for order in (f"{tool}:{library}", f"{library}:{tool}"):
         done = given.run("--progress", "--report", "--", program, "3", "5", "100000", LD_PRELOAD=order)
@@ -516,4 +548,7 @@ if __name__ == "__main__":
         sys.exit(main({}, __doc__))
     CASES = {name: (lambda *words, case=case: case(Given(*words))) for name, case in list(globals().items())
              if callable(case)}
+    if sys.argv[1] in CASES and not preloadable(Given(*sys.argv[2:])):
+        print("skipped: this MPI is no shared library, so no program of it can be preloaded")
+        sys.exit(SKIPPED)
     sys.exit(main(CASES, __doc__))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: spawning_program COMMAND [ARGUMENT...]: spawns one process, which is this program again, without arguments.
-   Prints in how many ways libthence is loaded there and here: 0 or 1. */
+   Prints in how many ways libthence is loaded there and here: 0 or 1. Both make blocking collective calls together. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +18,13 @@ static int has_thence(void) {
     return found;
 }
 
+static void meet(MPI_Comm other) {
+    int one = 1, sum = 0;
+    MPI_Barrier(other);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, other);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     MPI_Comm parent, child;
     MPI_Request request;
@@ -27,6 +34,7 @@ int main(int argc, char **argv) {
     if (parent != MPI_COMM_NULL) {
         MPI_Isend(&has, 1, MPI_INT, 0, 0, parent, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        meet(parent);
         MPI_Comm_disconnect(&parent);
         MPI_Finalize();
         return 0;
@@ -40,6 +48,7 @@ int main(int argc, char **argv) {
     }
     MPI_Irecv(&of_child, 1, MPI_INT, 0, 0, child, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    meet(child);
     MPI_Comm_disconnect(&child);
     printf("the child has %d, the parent %d\n", of_child, has);
     MPI_Finalize();

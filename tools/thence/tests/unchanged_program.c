@@ -36,7 +36,7 @@ static void print_libraries(void) {
 
 int main(int argc, char **argv) {
     const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
-    int provided = 0, told = 0, rank = 0, ranks = 0, wrong = 0;
+    int provided = 0, told = 0, real = 0, rank = 0, ranks = 0, wrong = 0;
     double sum = 0;
     if (argc > 1) {
         MPI_Init_thread(&argc, &argv, levels[atoi(argv[1]) & 3], &provided);
@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
         MPI_Init(&argc, &argv);
     }
     MPI_Query_thread(&told);
+    PMPI_Query_thread(&real); /* which nothing is in front of */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int round = 0; round < rounds; ++round) {
@@ -64,6 +65,9 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 4; ++i) {
             if (told == levels[i]) {
                 printf("level %d\n", i);
+            }
+            if (real == levels[i]) {
+                printf("real level %d\n", i);
             }
         }
         for (int i = 2; i < argc; ++i) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An MPI program that knows nothing of Thence: rank 1 comes late to a call that all ranks make.
-   usage: waiting_program CALL MILLISECONDS
-   CALL is dup, window, file, recv or finalize. Rank 0 prints the milliseconds of processor time that the call took it. */
+/* An MPI program that knows nothing of Thence: rank 1 comes late to calls that rank 0 waits in.
+   usage: waiting_program CALL[,CALL...] MILLISECONDS
+   A CALL is send, ssend, probe, recv, waitall, barrier, allreduce, dup, window, file or, as the last one, finalize. For each
+   one rank 0 prints the milliseconds of processor time that the call took it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,55 +10,129 @@
 #include <sys/resource.h>
 #include <time.h>
 
+enum { size = 1 << 22 };
+static char large[size]; /* a message that must wait for its receiver */
+static int data = 1, other = 0, rank = 0;
+
 static double processor_milliseconds(void) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     return 1e3 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-3 * (used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-int main(int argc, char **argv) {
-    int rank, data = 0;
+static void send_large(void) {
+    if (rank == 0) {
+        MPI_Send(large, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Recv(large, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void send_synchronously(void) {
+    if (rank == 0) {
+        MPI_Ssend(&data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Recv(&other, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void probe(void) {
+    if (rank == 0) {
+        MPI_Probe(1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&other, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Send(&data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void receive(void) {
+    if (rank == 0) {
+        MPI_Recv(&other, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Send(&data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void wait_for_all(void) {
+    MPI_Request requests[2];
+    if (rank < 2) {
+        MPI_Irecv(&other, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&data, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+static void barrier(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void reduce(void) {
+    MPI_Allreduce(&data, &other, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void duplicate(void) {
     MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_free(&comm);
+}
+
+static void create_window(void) {
     MPI_Win window;
+    MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_free(&window);
+}
+
+static void open_file(void) {
     MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, "waiting_program.tmp", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+    MPI_File_close(&file);
+}
+
+static void finalize(void) {
+    MPI_Finalize();
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+} calls[] = {{"send", send_large},      {"ssend", send_synchronously}, {"probe", probe},      {"recv", receive},
+             {"waitall", wait_for_all}, {"barrier", barrier},          {"allreduce", reduce}, {"dup", duplicate},
+             {"window", create_window}, {"file", open_file},           {"finalize", finalize}};
+enum { number_of_calls = sizeof calls / sizeof calls[0] };
+
+int main(int argc, char **argv) {
+    int finalized = 0;
     if (argc != 3) {
-        fputs("usage: waiting_program CALL MILLISECONDS\n", stderr);
+        fputs("usage: waiting_program CALL[,CALL...] MILLISECONDS\n", stderr);
         return 2;
     }
-    const char *call = argv[1];
     const long late = atol(argv[2]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double before = processor_milliseconds();
-    if (rank == 1) {
-        const struct timespec pause = {late / 1000, late % 1000 * 1000000};
-        nanosleep(&pause, NULL);
-    }
-    if (strcmp(call, "dup") == 0) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        MPI_Comm_free(&comm);
-    } else if (strcmp(call, "window") == 0) {
-        MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-        MPI_Win_free(&window);
-    } else if (strcmp(call, "file") == 0) {
-        MPI_File_open(MPI_COMM_WORLD, "waiting_program.tmp", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                      MPI_INFO_NULL, &file);
-        MPI_File_close(&file);
-    } else if (strcmp(call, "recv") == 0) {
-        if (rank == 1) {
-            MPI_Send(&data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
-        } else if (rank == 0) {
-            MPI_Recv(&data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (char *name = strtok(argv[1], ","); name != NULL; name = strtok(NULL, ",")) {
+        int i = 0;
+        while (i < number_of_calls && strcmp(calls[i].name, name) != 0) {
+            ++i;
         }
-    } else {
-        MPI_Finalize();
+        if (i == number_of_calls || finalized) {
+            fprintf(stderr, "waiting_program: there is no call %s\n", name);
+            return 2;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double before = processor_milliseconds();
+        if (rank == 1) {
+            const struct timespec pause = {late / 1000, late % 1000 * 1000000};
+            nanosleep(&pause, NULL);
+        }
+        calls[i].make();
+        finalized = calls[i].make == finalize;
+        if (rank == 0) {
+            printf("used %s %.1f ms\n", name, processor_milliseconds() - before);
+            fflush(stdout);
+        }
     }
-    if (rank == 0) {
-        printf("used %.1f ms\n", processor_milliseconds() - before);
-        fflush(stdout);
-    }
-    if (strcmp(call, "finalize") != 0) {
+    if (!finalized) {
         MPI_Finalize();
     }
     return 0;

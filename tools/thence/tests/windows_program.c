@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An MPI program that knows nothing of Thence: rank 0 reads from a window of rank 1, which computes meanwhile.
    usage: windows_program ROUNDS MILLISECONDS IDLE_MILLISECONDS
-   Rank 0 prints the milliseconds that ROUNDS accesses took. Then both compute for IDLE_MILLISECONDS. */
+   Rank 0 prints the milliseconds that ROUNDS accesses took. Then both compute for IDLE_MILLISECONDS, and each prints the
+   processor time that other threads of its process have used meanwhile. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+
+static double milliseconds_of(int who) {
+    struct rusage used;
+    getrusage(who, &used);
+    return 1e3 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-3 * (used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+static double of_other_threads(void) {
+    return milliseconds_of(RUSAGE_SELF) - milliseconds_of(RUSAGE_THREAD);
+}
 
 static void compute(double milliseconds) {
     for (double end = MPI_Wtime() + milliseconds / 1000; MPI_Wtime() < end;) {
@@ -44,7 +56,11 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    compute(100); /* what came before has ended */
+    const double before = of_other_threads();
     compute(atof(argv[3]));
+    printf("other threads of rank %d used %.3f ms\n", rank, of_other_threads() - before);
+    fflush(stdout);
     MPI_Win_free(&window);
     MPI_Finalize();
     return wrong != 0;
