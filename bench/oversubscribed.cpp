@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More ranks than processors, in a program that knows nothing of Thence: a barrier and a small reduction, as MPI waits and
-// under `thence run --wait=sleep`.
+// More ranks than processors, in a program that knows nothing of Thence: a barrier, a small reduction, and heat by MPI
+// alone, as MPI waits and under `thence run --wait=sleep`.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"
@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -37,32 +38,68 @@ void calls(measure::work &work) {
                                  count));
 }
 
+// As MPI waits, and with --wait=sleep, alternately.
+struct found {
+    std::vector<measure::numbers> before;
+    std::vector<measure::numbers> after;
+
+    found(measure::session &session, int ranks, measure::job what) {
+        what.threads = measure::level::single;
+        what.as_mpi_waits = true;
+        for (int round = 0; round < (session.quick() ? 1 : 3); ++round) {
+            what.run_options.clear();
+            before.push_back(session.together(ranks, what));
+            what.run_options = {"--wait=sleep"};
+            after.push_back(session.together(ranks, what));
+        }
+    }
+    // How many times as fast. `unit`: of the result.
+    void add(measure::session &session, const std::string &name, const std::string &result, const std::string &unit,
+             double bar) const {
+        std::vector<double> ratios;
+        std::vector<double> ours;
+        std::vector<double> other;
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            ours.push_back(after[i].at(result));
+            other.push_back(before[i].at(result));
+            ratios.push_back(other.back() / ours.back());
+        }
+        session.add({.name = name,
+                     .found = measure::median_of(ratios),
+                     .unit = "times the speed",
+                     .kind = measure::bar_kind::at_least,
+                     .bar = bar,
+                     .against = "as MPI waits",
+                     .side_unit = unit,
+                     .ours = measure::median_of(ours).value,
+                     .baseline = measure::median_of(other).value});
+    }
+};
+
 void judge(measure::session &session) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(version, &length);
     // Waiting ranks of Open MPI yield by themselves if they are more than the processors.
     const bool yields = std::string(version).find("Open MPI") != std::string::npos;
+    const double bar = yields ? 1 / 1.1 : 5;
     for (const int times : {2, 4}) {
         const int ranks = times * measure::processors();
-        measure::job what{.work = "calls", .threads = measure::level::single};
-        const measure::numbers before = session.together(ranks, what);
-        what.run_options = {"--wait=sleep"};
-        const measure::numbers after = session.together(ranks, what);
-        for (const std::string call : {"barrier", "allreduce"}) {
-            const double speed = before.at(call) / after.at(call);
-            session.add({.name = call + ", " + std::to_string(ranks) + " ranks on " +
-                                 std::to_string(measure::processors()) + " processors",
-                         .found = {speed, speed, speed},
-                         .unit = "times the speed",
-                         .kind = measure::bar_kind::at_least,
-                         .bar = yields ? 1 / 1.1 : 5,
-                         .against = "as MPI waits",
-                         .side_unit = "microseconds",
-                         .ours = after.at(call),
-                         .baseline = before.at(call)});
-        }
+        const std::string on =
+            ", " + std::to_string(ranks) + " ranks on " + std::to_string(measure::processors()) + " processors";
+        const found of_calls(session, ranks, {.work = "calls"});
+        of_calls.add(session, "barrier" + on, "barrier", "microseconds", bar);
+        of_calls.add(session, "allreduce" + on, "allreduce", "microseconds", bar);
+#if defined(THENCE_BENCH_UNCHANGED_APPS)
+        const found of_heat(
+            session, ranks,
+            {.work = "heat", .parameters = {{"iterations", session.quick() ? 5 : 20}}, .program = "unchanged_apps"});
+        of_heat.add(session, "heat by MPI alone" + on, "seconds", "seconds", bar);
+#endif
     }
+#if !defined(THENCE_BENCH_UNCHANGED_APPS)
+    session.skip("heat: not measured, the applications are not built");
+#endif
 }
 
 } // namespace

@@ -31,12 +31,15 @@ bool exceeds_processors(int processes) {
     return processes > static_cast<int>(std::thread::hardware_concurrency());
 }
 
-// With more ranks than processors the launcher must allow it, and waiting ranks must yield.
-std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks) {
+// With more ranks than processors the launcher must allow it, and waiting ranks must yield, unless it is measured how MPI
+// waits.
+std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks, bool as_mpi_waits) {
     if (exceeds_processors(ranks)) {
         environment.insert(environment.end(), {"OMPI_MCA_rmaps_base_oversubscribe=1",
-                                               "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
-                                               "MPIR_CVAR_POLLS_BEFORE_YIELD=1", "I_MPI_WAIT_MODE=1"});
+                                               "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"});
+        if (!as_mpi_waits) {
+            environment.insert(environment.end(), {"MPIR_CVAR_POLLS_BEFORE_YIELD=1", "I_MPI_WAIT_MODE=1"});
+        }
     }
     return environment;
 }
@@ -169,7 +172,7 @@ numbers session::together(int ranks, const job &what) {
     const std::vector<std::string> program = command_for(what);
     command.insert(command.end(), program.begin(), program.end());
     job launched = what;
-    launched.environment = for_oversubscription(what.environment, ranks);
+    launched.environment = for_oversubscription(what.environment, ranks, what.as_mpi_waits);
     if (what.threads_per_rank > 1) {
         launched.environment = without_binding(launched.environment);
     }

@@ -28,6 +28,7 @@ struct job {
     long many = 500;
     std::chrono::seconds limit{300};
     bool main_thread_only = false; // instructions() leaves out other threads, such as the helper, which polls meanwhile
+    bool as_mpi_waits = false;     // together() does not make ranks yield that are more than the processors
 };
 
 // The same job in the program NAME_plain, which is linked without interposition: for baselines.
