@@ -28,6 +28,10 @@ void become_global() {
     }
 }
 
+[[gnu::destructor]] void at_exit() {
+    unchanged::process_ends();
+}
+
 int initialized(int code) {
     thence::pmpi::redirect_fortran_calls();
     if (code == MPI_SUCCESS) {

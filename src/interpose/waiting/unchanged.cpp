@@ -30,6 +30,7 @@ using base::nanoseconds;
 
 std::atomic<bool> yields{false};
 std::atomic<int> level{INT_MAX};
+std::atomic<bool> has_come{false}; // MPI_Init, or MPI_Init_thread
 
 bool applies() noexcept {
     return waits_leave_the_processor.load(std::memory_order_relaxed) && !continuation::this_thread.in_callback();
@@ -181,6 +182,7 @@ int told_level() noexcept {
 }
 
 void mpi_initialized() noexcept {
+    has_come.store(true);
     const base::settings &chosen = base::current_settings();
     const bool tells_how_it_waits = !chosen.of(base::setting::wait).text.value_or("").empty();
     bool leaves = chosen.wait != base::waiting::in_mpi;
@@ -215,6 +217,20 @@ void mpi_finalizes() noexcept {
     all_ranks_leave_the_processor.store(false);
     if (waits_leave_the_processor.exchange(false)) {
         progress::remove_way_to_wait();
+    }
+}
+
+void process_ends() noexcept {
+    const base::settings &chosen = base::current_settings();
+    int initialized = 0;
+    if (!has_come.load() && (chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi) &&
+        mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
+        std::fputs(
+            "thence: MPI was initialized, and no call has come to libthence, so THENCE_PROGRESS, THENCE_WAIT and "
+            "THENCE_REPORT have had no effect. A program that looks MPI's functions up by dlsym() in the library of "
+            "MPI "
+            "has to load libthence in place of that\n",
+            stderr);
     }
 }
 

@@ -226,6 +226,19 @@ def unusual_programs_end_as_without(given):
         assert done.returncode not in (0, 7), (what, done)
 
 
+def a_program_that_loads_its_mpi_is_served_or_told(given):
+    """What it looks up in the library of MPI alone comes to MPI, whatever is preloaded."""
+    linked = succeed(run("ldd", given.program))
+    mpi = re.search(r"^\s*libmpi(?:ch|_abi)?\.so\S* => (\S+)", linked, re.MULTILINE)[1]
+    for scope in ("local", "global"):
+        for library, where, served in ((mpi, "handle", False), (mpi, "default", True),
+                                       (str(own_library(given)), "handle", True)):
+            done = given.run("--progress", "--", given.beside("loading_program"), library, scope, where)
+            case = (library, scope, where, done)
+            assert done.returncode == 0 and ("the level is raised" in done.stdout) == served, case
+            assert done.stderr.count("no call has come to libthence") == (0 if served else 1), case
+
+
 def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     """The launcher starts them, with its own environment."""
     program = given.beside("spawning_program")
