@@ -115,11 +115,11 @@ TEST_P(counted_windows, exposure_is_outstanding_until_it_ends) {
 TEST_P(counted_windows, the_helper_looks_while_other_ranks_may_access_a_window) {
     for (int round = 0; round < 3; ++round) {
         count_window(window(0), MPI_INFO_NULL);
-        EXPECT_TRUE(progress::any_window());
+        EXPECT_TRUE(progress::must_look());
         EXPECT_TRUE(helper_polls()) << "nothing is outstanding, but a window exists";
         EXPECT_FALSE(progress::plain.helper_rests.load());
         free_window(0);
-        EXPECT_FALSE(progress::any_window());
+        EXPECT_FALSE(progress::must_look());
         free_window(0);
         std::this_thread::sleep_for(20ms);
         const unsigned long long before = world.progress_calls;
@@ -141,7 +141,7 @@ TEST_P(counted_windows, a_new_one_with_the_handle_of_one_that_is_being_freed_is_
         EXPECT_EQ(outstanding(), 2);
     }
     EXPECT_EQ(outstanding(), 1);
-    EXPECT_TRUE(progress::any_window());
+    EXPECT_TRUE(progress::must_look());
     {
         MPI_Win refused = window(0);
         const counted_window_free frees(&refused);
@@ -149,31 +149,31 @@ TEST_P(counted_windows, a_new_one_with_the_handle_of_one_that_is_being_freed_is_
     EXPECT_EQ(outstanding(), 1) << "MPI has not freed it";
     free_window(0);
     EXPECT_EQ(outstanding(), 0);
-    EXPECT_FALSE(progress::any_window());
+    EXPECT_FALSE(progress::must_look());
 }
 
 TEST_P(counted_windows, between_two_fences_other_ranks_may_access_a_window_that_forbids_locks) {
     count_fence(window(0), 0);
-    EXPECT_TRUE(progress::any_window());
+    EXPECT_TRUE(progress::must_look());
     EXPECT_TRUE(helper_polls());
     count_fence(window(0), MPI_MODE_NOPRECEDE);
-    EXPECT_TRUE(progress::any_window());
+    EXPECT_TRUE(progress::must_look());
     count_fence(window(0), MPI_MODE_NOSUCCEED);
-    EXPECT_FALSE(progress::any_window());
+    EXPECT_FALSE(progress::must_look());
     count_fence(window(0), 0);
     count_exposure(window(0));
-    EXPECT_FALSE(progress::any_window()) << "an epoch of another kind has begun";
+    EXPECT_FALSE(progress::must_look()) << "an epoch of another kind has begun";
     EXPECT_EQ(outstanding(), 1);
     end_exposure(window(0));
     count_fence(window(0), 0);
     end_fence(window(0)); // MPI_Win_start
-    EXPECT_FALSE(progress::any_window());
+    EXPECT_FALSE(progress::must_look());
     count_fence(window(0), 0);
     free_window(0);
-    EXPECT_FALSE(progress::any_window());
+    EXPECT_FALSE(progress::must_look());
     count_window(window(1), MPI_INFO_NULL);
     count_fence(window(1), MPI_MODE_NOSUCCEED);
-    EXPECT_TRUE(progress::any_window()) << "any rank may lock it";
+    EXPECT_TRUE(progress::must_look()) << "any rank may lock it";
 }
 
 THENCE_RULES(counted_windows);

@@ -195,8 +195,8 @@ TEST_P(measured, a_failed_call_ends_no_persistent_request_that_it_leaves_pending
 
 TEST_P(measured, blocking_calls_are_apart) {
     {
-        const thence::interpose::blocking_call call;
-        const thence::interpose::blocking_call inside;
+        const thence::interpose::blocking_call call({.name = "MPI_Recv", .where = nullptr});
+        const thence::interpose::blocking_call inside({.name = "MPI_Wait", .where = nullptr});
         std::this_thread::sleep_for(20ms);
     }
     const measured_figures found = read_measured();

@@ -336,6 +336,26 @@ TEST_P(plain_operations, are_not_counted_once_the_program_uses_thence) {
     EXPECT_EQ(outstanding(), 0);
 }
 
+TEST_P(plain_operations, are_looked_for_by_the_helper_once_the_program_uses_thence) {
+    { cr used; }
+    EXPECT_TRUE(progress::looks_for_operations());
+    for (int round = 0; round < 3; ++round) {
+        MPI_Request r = started();
+        EXPECT_EQ(outstanding(), 0) << "nothing is counted";
+        EXPECT_TRUE(helper_polls());
+        {
+            const progress::blocking_call in_mpi;
+            EXPECT_TRUE(helper_stays_away()) << "a thread is in MPI";
+        }
+        world.complete(r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    EXPECT_TRUE(helper_polls()) << "another rank may want something";
+    EXPECT_FALSE(progress::plain.helper_rests.load());
+    progress::stop_observing_calls();
+    EXPECT_FALSE(progress::looks_for_operations());
+}
+
 TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     MPI_Request both[] = {created(), created()};
     MPI_Startall(2, both);

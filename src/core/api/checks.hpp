@@ -17,8 +17,8 @@ namespace thence::api {
 // Sets the library up if that has not been done. If it cannot be, it reports the error and returns its code. From here
 // on the program uses Thence itself, so its operations without continuations are not counted any more.
 inline int set_up(const public_call &call) noexcept {
-    if (progress::observes_calls()) [[unlikely]] {
-        progress::stop_observing_calls();
+    if (progress::observes_unchanged_program()) [[unlikely]] {
+        progress::program_uses_thence();
     }
     switch (continuation::set_up()) {
     case continuation::setting_up::done:

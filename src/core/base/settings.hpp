@@ -55,7 +55,7 @@ inline constexpr std::array<setting_row, setting_count> setting_rows = {{
     {"THENCE_REPORT", "on, or the name of a file", "off",
      "at MPI_Finalize, say what nonblocking operations were waited for"},
     {"THENCE_STALL", "a duration: 10s, 500ms, 1.5min; a plain number means seconds", "off",
-     "report what is outstanding if no continuation has run for that long"},
+     "report what is outstanding if no continuation has run, or no call of a plain program returned, for that long"},
     {"THENCE_SLOW_CONTINUATION", "a duration of at least 1ms", "off", "report callbacks that ran for longer"},
     {"THENCE_POOLS_MODE", "METHOD[,FLAG...], see Pools", "continuation,inline-request",
      "how thence::pools handle operations; libthence-pools reads it"},

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/continuation/request.hpp"
+#include "core/diagnose/blocked_calls.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/report.hpp"
 #include "core/diagnose/thread_log.hpp"
@@ -93,11 +94,13 @@ private:
         const auto period = std::clamp<milliseconds>(limit_ / 10, milliseconds{5}, milliseconds{500});
         stall_timer stall(limit_);
         stall_timer tasks(limit_);
+        stall_timer calls(limit_);
         std::unique_lock guard(mutex_);
         while (!wake_.wait_for(guard, period, [this] { return stop_; })) {
             guard.unlock();
             check(stall);
             check_tasks(tasks);
+            check_calls(calls);
             guard.lock();
         }
     }
@@ -142,6 +145,22 @@ private:
             break;
         case stall_timer::verdict::resumed:
             print_to_stderr("stall over: tasks go on after " + seconds(stall.stalled_for()) + "\n");
+            break;
+        }
+    }
+
+    // Of a program that does not use Thence. The call that lasts longest decides.
+    static void check_calls(stall_timer &stall) {
+        const blocked_calls blocked = find_blocked_calls(false);
+        switch (stall.update(blocked.oldest, blocked.count, base::read_clock())) {
+        case stall_timer::verdict::none:
+            break;
+        case stall_timer::verdict::stalled:
+            print_to_stderr("stall: a call of MPI has not returned for " + seconds(stall.stalled_for()) + "\n" +
+                            find_blocked_calls(true).text);
+            break;
+        case stall_timer::verdict::resumed:
+            print_to_stderr("stall over: the call has returned after " + seconds(stall.stalled_for()) + "\n");
             break;
         }
     }

@@ -126,8 +126,9 @@ bool help(bool has_slept) noexcept {
     return run_sources(LONG_MAX) != 0;
 }
 
-// Only other ranks may want something, since the program computes and has windows. @return whether it slept.
-bool serve_windows(access_pauses &pauses, bool has_slept) noexcept {
+// The program computes, and nothing is known to be outstanding: only other ranks may want something, since it has
+// windows, or it has started something that is not counted. @return whether it slept.
+bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
     const nanoseconds begun = read_clock();
     help(has_slept);
     return pause_for(pauses.next(read_clock() - begun, has_slept));
@@ -136,8 +137,8 @@ bool serve_windows(access_pauses &pauses, bool has_slept) noexcept {
 // Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.
 bool help_program(const program_watch &program, helper_pauses &pauses, access_pauses &for_others,
                   bool has_slept) noexcept {
-    if (program.has_windows() && !program.outstanding() && program.computes()) {
-        return serve_windows(for_others, has_slept);
+    if (program.must_look() && !program.outstanding() && program.computes()) {
+        return look_for_others(for_others, has_slept);
     }
     for_others.begin();
     if (!program.outstanding() || !program.computes()) {
@@ -179,7 +180,7 @@ void run() noexcept {
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
-            if (counts_operations()) {
+            if (helps_program()) {
                 program.look();
                 if (!program.is_done()) {
                     has_slept = help_program(program, pauses, for_others, has_slept);

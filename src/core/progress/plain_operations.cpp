@@ -21,6 +21,19 @@ void observe(unsigned why) noexcept {
     allow_only_to_count(plain.observed.load() == for_helper && plain.in_mpi.load());
 }
 
+void leave_fast_path_to_calls() noexcept {
+    remove_own_communicators();
+    remove_way_to_wait();
+}
+
+// Nobody else will end them.
+void end_all_operations() noexcept {
+    for (call_counts &each : all_call_counts) {
+        while (each.end_one()) {
+        }
+    }
+}
+
 // What changes with each call, and how many threads are in calls that may block.
 struct calls_seen {
     std::uint64_t changes = 0;
@@ -49,6 +62,9 @@ long operations_outstanding() noexcept {
 }
 
 void operation_ended_elsewhere() noexcept {
+    if (looks_for_operations()) { // none is counted
+        return;
+    }
     std::any_of(all_call_counts.begin(), all_call_counts.end(), [](call_counts &each) { return each.end_one(); });
 }
 
@@ -59,7 +75,7 @@ bool begin_helper_rest() noexcept {
         const std::int64_t begun = each.begun.fetch_or(call_counts::resting, std::memory_order_acq_rel);
         outstanding = outstanding || begun != each.ended.load(std::memory_order_acquire);
     }
-    if ((outstanding && counts_operations()) || any_window()) {
+    if ((outstanding && counts_operations()) || must_look()) {
         end_helper_rest();
         return false;
     }
@@ -92,7 +108,7 @@ void program_watch::look() noexcept {
     const calls_seen seen = see_calls();
     blocked_ = seen.blocked != 0;
     outstanding_ = any_plain_operation();
-    has_windows_ = any_window();
+    must_look_ = progress::must_look();
     const base::nanoseconds now = base::read_clock();
     if (seen.changes != calls_) {
         calls_ = seen.changes;
@@ -119,16 +135,39 @@ void measure_calls() noexcept {
     observe(for_report);
 }
 
+void list_calls() noexcept {
+    observe(for_stalls);
+}
+
+void program_uses_thence() noexcept {
+    unsigned before = plain.observed.load();
+    unsigned after = 0;
+    do {
+        after = (before & (for_helper | for_looks)) != 0 ? for_looks : 0;
+    } while (before != after && !plain.observed.compare_exchange_weak(before, after));
+    if (before == after) {
+        return;
+    }
+    allow_only_to_count(false);
+    plain.stopped.store(base::read_clock());
+    if (after == 0) {
+        leave_fast_path_to_calls();
+        plain.windows.store(0);
+    }
+    end_all_operations();
+    if (plain.helper_rests.load()) {
+        wake_helper_for_operations();
+    }
+}
+
 void stop_observing_calls() noexcept {
     allow_only_to_count(false);
-    if (plain.observed.exchange(0) != 0) {
-        plain.stopped.store(base::read_clock());
-        remove_own_communicators();
-        remove_way_to_wait();
-        for (call_counts &each : all_call_counts) {
-            while (each.end_one()) { // nobody else will end them
-            }
+    if (const unsigned before = plain.observed.exchange(0); before != 0) {
+        if ((before & for_looks) == 0) {
+            plain.stopped.store(base::read_clock());
         }
+        leave_fast_path_to_calls();
+        end_all_operations();
         plain.windows.store(0);
     }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations of a program that has no continuations for them. With THENCE_PROGRESS=always the helper thread makes
 // progress for them while the program computes. So interposed calls count what is outstanding, and say when a thread is
-// in MPI, which makes progress by itself then. As soon as the program uses Thence itself, nothing is counted any more:
-// from then on its own calls say where it needs progress. With THENCE_REPORT the calls are measured, too
-// (interpose/requests/measured.hpp).
+// in MPI, which makes progress by itself then. As soon as the program uses Thence itself, its operations are no longer
+// counted, since continuations complete some of them. From then on the helper makes progress for continuations as they
+// need it, and looks from time to time for whatever else the program has started, as it does for windows. With
+// THENCE_REPORT the calls are measured, too (interpose/requests/measured.hpp).
 //
-// Invariant: the helper does not rest while an operation or a window is counted. Operations: see call_counts.hpp. A
-// thread that creates a window counts it, then reads `helper_rests`. The helper sets `helper_rests`, then reads the
-// count. All of this is sequentially consistent, so one of them sees the other.
+// Invariant: the helper does not rest while an operation or a window is counted, or it has to look. Operations: see
+// call_counts.hpp. A thread that creates a window counts it, and one that uses Thence changes `observed`; then it reads
+// `helper_rests`. The helper sets `helper_rests`, then reads the other. All of this is sequentially consistent, so one
+// of them sees the other.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -21,9 +23,12 @@ namespace thence::progress {
 
 inline constexpr unsigned for_helper = 1;
 inline constexpr unsigned for_report = 2;
+inline constexpr unsigned for_stalls = 8; // calls that block are listed (core/diagnose/blocked_calls.hpp)
+// For the helper, in a program that uses Thence itself: whether a thread is in MPI, and windows, but no operations.
+inline constexpr unsigned for_looks = 4;
 
 struct plain_operations {
-    std::atomic<unsigned> observed{0};     // why interposed calls count: `for_helper`, `for_report`
+    std::atomic<unsigned> observed{0};     // why: bits such as `for_helper`
     std::atomic<bool> in_mpi{true};        // blocking calls wait inside MPI, so they make progress all the time
     std::atomic<long> windows{0};          // that other ranks may access at any time
     std::atomic<bool> helper_rests{false}; // it must be woken
@@ -35,9 +40,25 @@ extern THENCE_INTERNAL plain_operations plain;
 inline bool observes_calls() noexcept {
     return plain.observed.load(std::memory_order_relaxed) != 0;
 }
-// Whether they do so for the helper thread.
+// Whether operations are counted for the helper thread.
 inline bool counts_operations() noexcept {
     return (plain.observed.load(std::memory_order_relaxed) & for_helper) != 0;
+}
+// Whether the helper makes progress for a program that uses Thence itself, whose operations are not counted.
+inline bool looks_for_operations() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & for_looks) != 0;
+}
+// Whether the helper watches the program.
+inline bool helps_program() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & (for_helper | for_looks)) != 0;
+}
+// Whether calls are observed, and the program has not used Thence itself.
+inline bool observes_unchanged_program() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & (for_helper | for_report | for_stalls)) != 0;
+}
+// Whether calls that block are listed.
+inline bool lists_calls() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & for_stalls) != 0;
 }
 // Whether they do so for the report.
 inline bool measures_calls() noexcept {
@@ -56,7 +77,7 @@ inline void note_call() noexcept {
     return ++own_call_counts().begun < 0; // which is one instruction and a test of the sign
 }
 inline void operation_started() noexcept {
-    if (count_operation()) [[unlikely]] {
+    if (!looks_for_operations() && count_operation()) [[unlikely]] {
         wake_helper_for_operations();
     }
 }
@@ -106,7 +127,11 @@ private:
 const char *count_operations() noexcept;
 // Begins to count for the report. The library is set up.
 void measure_calls() noexcept;
-// At MPI_Finalize, and when the program uses Thence itself. Any thread may call it, any number of times.
+// Begins to list calls that block. The library is set up.
+void list_calls() noexcept;
+// When the program uses Thence itself. Any thread may call it, any number of times.
+void program_uses_thence() noexcept;
+// At MPI_Finalize. As before.
 void stop_observing_calls() noexcept;
 
 // A thread may be about to count one when counting stops.
@@ -118,8 +143,10 @@ inline bool any_plain_operation() noexcept {
 bool begin_helper_rest() noexcept;
 void end_helper_rest() noexcept;
 
-inline bool any_window() noexcept {
-    return plain.windows.load(std::memory_order_seq_cst) != 0 && counts_operations();
+// Whether the helper has to look from time to time although nothing is counted.
+inline bool must_look() noexcept {
+    return (plain.observed.load(std::memory_order_seq_cst) & for_looks) != 0 ||
+           (plain.windows.load(std::memory_order_seq_cst) != 0 && counts_operations());
 }
 
 // What the helper sees of the program when it looks.
@@ -128,10 +155,11 @@ public:
     void look() noexcept;
     // It has been outside of MPI for a while, so the helper should make progress for it.
     bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
-    // Nothing is outstanding, it has begun and ended no call for a while, and no other rank may access its memory.
-    bool is_done() const noexcept { return !outstanding_ && !has_windows_ && quiet_ >= done_after; }
+    // Nothing is outstanding, it has begun and ended no call for a while, and there is nothing to look for.
+    bool is_done() const noexcept { return !outstanding_ && !must_look_ && quiet_ >= done_after; }
     bool outstanding() const noexcept { return outstanding_; }
-    bool has_windows() const noexcept { return has_windows_; }
+    // Other ranks may access its memory at any time, or it may have operations that are not counted.
+    bool must_look() const noexcept { return must_look_; }
     // It computed at the look before this one.
     bool has_just_called() const noexcept { return computed_ && !computes(); }
 
@@ -146,7 +174,7 @@ private:
     std::int64_t quiet_ = 0;  // the time since then
     bool blocked_ = false;
     bool outstanding_ = false;
-    bool has_windows_ = false;
+    bool must_look_ = false;
     bool computed_ = false;
 };
 

@@ -192,7 +192,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
                                        : THENCE_NEXT(Waitall)(count, requests, statuses);
     }
     const counted_completion completes(count, requests, {});
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitall", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitall");
     if (mpi_waits(how, count, requests)) {
         return THENCE_NEXT(Waitall)(count, requests, statuses);

@@ -178,7 +178,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    : THENCE_NEXT(Waitany)(count, requests, index, status);
     }
     const counted_completion completes(count, requests, {.indices = index});
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitany", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitany");
     if (mpi_waits(how, count, requests)) {
         return THENCE_NEXT(Waitany)(count, requests, index, status);
@@ -228,7 +228,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                        : THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
     const counted_completion completes(count, requests, {.found = found, .indices = indices});
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitsome", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitsome");
     if (mpi_waits(how, count, requests)) {
         return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);

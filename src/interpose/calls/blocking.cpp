@@ -54,6 +54,16 @@ int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, i
 }
 #endif
 
+// For reports.
+described_call receiving(const char *call, int source, int tag, MPI_Comm comm, const void *where) {
+    return {.name = call,
+            .where = where,
+            .comm = comm,
+            .what = described_call::about::receives_from,
+            .number = source,
+            .tag = tag};
+}
+
 // Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`:
 // its name, for errors.
 
@@ -71,7 +81,12 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
         return mode == threadcomm::mode::standard ? enqueue_send(buf, count, type, dest, tag, comm)
                                                   : refuse_on_queue(call, comm);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks({.name = call,
+                                                   .where = __builtin_return_address(0),
+                                                   .comm = comm,
+                                                   .what = described_call::about::sends_to,
+                                                   .number = dest,
+                                                   .tag = tag});
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr) {
         return (*blocking)(buf, count, type, dest, tag, comm);
@@ -94,7 +109,7 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     if (thence::streams::has_queue_if_any(comm)) {
         return enqueue_receive(buf, count, type, source, tag, comm, status);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(receiving(call, source, tag, comm, __builtin_return_address(0)));
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, source, tag, comm, status);
@@ -113,7 +128,7 @@ int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type,
     if (message != nullptr && threadcomm::any_alive() && threadcomm::is_own(*message)) {
         return threadcomm::receive_matched(call, {buf, count, type, 0, 0}, message, status, nullptr);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks({.name = call, .where = __builtin_return_address(0)});
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, message, status);
@@ -163,7 +178,7 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue(call, comm);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(receiving(call, source, recvtag, comm, __builtin_return_address(0)));
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
@@ -191,7 +206,7 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue(call, comm);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(receiving(call, source, recvtag, comm, __builtin_return_address(0)));
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
@@ -294,7 +309,8 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue("MPI_Probe", comm);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(
+        receiving("MPI_Probe", source, tag, comm, __builtin_return_address(0)));
     const wait_strategy *how = find_strategy("MPI_Probe");
     if (how == nullptr) {
         return THENCE_NEXT(Probe)(source, tag, comm, status);
@@ -335,7 +351,8 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue("MPI_Mprobe", comm);
     }
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(
+        receiving("MPI_Mprobe", source, tag, comm, __builtin_return_address(0)));
     const wait_strategy *how = find_strategy("MPI_Mprobe");
     if (how == nullptr) {
         return THENCE_NEXT(Mprobe)(source, tag, comm, message, status);

@@ -16,8 +16,10 @@
 
 namespace thence::pmpi {
 
-// `name`: of the call, for errors.
-template <class Call> int block_in_mpi(const char *name, Call call) {
+// `name`: of the call, for errors and reports. `where`: the code address of the user's call, since this is inlined.
+template <class Call>
+int block_in_mpi(const char *name, Call call, MPI_Comm comm = MPI_COMM_NULL,
+                 const void *where = __builtin_return_address(0)) {
     if (interpose::is_plain()) [[likely]] {
         return call();
     }
@@ -25,28 +27,30 @@ template <class Call> int block_in_mpi(const char *name, Call call) {
         return interpose::count_blocking(call);
     }
     const interpose::progress_beside while_it_lasts(name);
-    const interpose::blocking_call blocks;
+    const interpose::blocking_call blocks({.name = name, .where = where, .comm = comm});
     const int code = call();
     interpose::catch_up();
     return code;
 }
 
 // The same for a call with a communicator.
-template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call call) {
+template <class Call>
+int block_in_mpi(const char *name, MPI_Comm comm, Call call, const void *where = __builtin_return_address(0)) {
     if (interpose::is_plain()) [[likely]] {
         return call();
     }
     const streams::serial_call on_stream(name, comm);
-    return block_in_mpi(name, call);
+    return block_in_mpi(name, call, comm, where);
 }
 
 // The same for one that all ranks of the communicator make.
-template <class Call> int block_with_ranks(const char *name, MPI_Comm comm, Call call) {
+template <class Call>
+int block_with_ranks(const char *name, MPI_Comm comm, Call call, const void *where = __builtin_return_address(0)) {
     if (interpose::is_plain()) [[likely]] {
         return call();
     }
     interpose::wait_for_ranks(comm);
-    return block_in_mpi(name, comm, call);
+    return block_in_mpi(name, comm, call, where);
 }
 
 } // namespace thence::pmpi

@@ -22,8 +22,8 @@ bool is_intracommunicator(MPI_Comm comm) {
     return PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter == 0;
 }
 
-template <class Start> int by_nonblocking(const char *name, Start start, const void *where) {
-    const thence::interpose::blocking_call blocks;
+template <class Start> int by_nonblocking(const char *name, MPI_Comm comm, Start start, const void *where) {
+    const thence::interpose::blocking_call blocks({.name = name, .where = where, .comm = comm});
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = start(&request);
     if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) {
@@ -49,8 +49,9 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
     if (thence::streams::has_queue_if_any(comm)) {
         return enqueue();
     }
-    return collectives_by_nonblocking() && is_intracommunicator(comm) ? by_nonblocking(name, start, where)
-                                                                      : thence::pmpi::block_in_mpi(name, blocking);
+    return collectives_by_nonblocking() && is_intracommunicator(comm)
+               ? by_nonblocking(name, comm, start, where)
+               : thence::pmpi::block_in_mpi(name, blocking, comm, where);
 }
 
 } // namespace

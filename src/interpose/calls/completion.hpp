@@ -21,6 +21,11 @@ inline void set_error(MPI_Status *status, int code) {
     }
 }
 
+// For reports.
+inline interpose::described_call waiting_for(int count, const char *call, const void *where) {
+    return {.name = call, .where = where, .what = interpose::described_call::about::requests, .number = count};
+}
+
 // The names that MPI gives to the continuation request in its calls on one request, and on several.
 inline constexpr api::renamed_argument one_request[] = {{"cr", "request"}};
 inline constexpr api::renamed_argument several_requests[] = {{"cr", "array_of_requests"}};

@@ -65,7 +65,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     }
     const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
     const counted_completion completes(1, request, {});
-    const thence::interpose::blocking_call blocks;
+    const thence::interpose::blocking_call blocks(waiting_for(1, "MPI_Wait", __builtin_return_address(0)));
     if (any_polled_grequests() && !is_cr_handle(*request)) {
         poll_now(*request);
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/diagnose/blocked_calls.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/known_requests.hpp"
 #include "interpose/requests/measured.hpp"
@@ -24,8 +25,23 @@ using progress::measures_calls;
 using progress::note_call;
 using progress::observes_calls;
 
+using diagnose::described_call;
+
 // A call that may block lasts. Inside a call that completes requests, that call waits.
 class blocking_call {
+public:
+    explicit blocking_call(const described_call &call) noexcept
+        : listed_(progress::lists_calls() ? diagnose::list_call(call) : nullptr) {}
+    ~blocking_call() {
+        if (listed_ != nullptr) [[unlikely]] {
+            listed_->end();
+        }
+    }
+    blocking_call(const blocking_call &) = delete;
+    blocking_call &operator=(const blocking_call &) = delete;
+
+private:
+    diagnose::call_slot *const listed_;
     const timed_call timed_{call_kind::blocks};
     const progress::blocking_call in_mpi_;
 };

@@ -50,7 +50,8 @@ bool must_test() noexcept {
     }
     // If there may be another thread, it may attach while this one is blocked, even if nothing is outstanding now.
     // Not in a program that does not use Thence: there the helper alone made MPI take several threads.
-    return (continuation::others_may_attach.load(std::memory_order_relaxed) && !progress::observes_calls()) ||
+    return (continuation::others_may_attach.load(std::memory_order_relaxed) &&
+            !progress::observes_unchanged_program()) ||
            progress::any_outstanding();
 }
 

@@ -136,22 +136,23 @@ def the_report_says_what_completed_early(given):
 def a_rank_that_computes_serves_its_windows(given):
     """Rank 1 computes for 300 ms while rank 0 reads from its window, and nothing of its own is outstanding. Where MPI reads
     the memory of the other rank itself, nothing is to be gained. While nothing comes, looking takes a fiftieth of a
-    processor at most."""
+    processor at most. The same holds for a program that has used Thence itself."""
     os.environ["OMPI_MCA_osc"] = "ucx"  # that of Open MPI which needs the target; others ignore it
     idle = 1500
 
-    def accesses(*words):
-        done = given.on_ranks(2, *words, "--", given.beside("windows_program"), "20", "300", str(idle))
+    def accesses(*words, program="windows_program"):
+        done = given.on_ranks(2, *words, "--", given.beside(program), "20", "300", str(idle))
         assert done.returncode == 0 and "wrong 0" in done.stdout, done
-        used = [float(each) for each in re.findall(r"other threads of rank \d used ([0-9.]+) ms", done.stdout)]
+        used = [float(each) for each in re.findall(r"other threads of rank \d used (-?[0-9.]+) ms", done.stdout)]
         assert len(used) == 2, done
         return float(re.search(r"accesses ([0-9.]+) ms", done.stdout)[1]), used
 
     plain, own = accesses("--wait=spin")
-    served, used = accesses("--progress")
-    assert served < 100 or plain < 150, (plain, served)
-    for of_mpi, ours in zip(own, used):
-        assert 0 < ours - of_mpi < 0.02 * idle, (own, used)
+    for program in ("windows_program", "windows_and_thence_program"):
+        served, used = accesses("--progress", program=program)
+        assert served < 100 or plain < 150, (program, plain, served)
+        for of_mpi, ours in zip(own, used):
+            assert 0 < ours - of_mpi < 0.02 * idle, (program, own, used)
 
 
 def the_level_is_raised_for_progress_only(given):
@@ -224,6 +225,18 @@ def unusual_programs_end_as_without(given):
         done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
                               capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode not in (0, 7), (what, done)
+
+
+def calls_that_hang_are_reported(given):
+    """Rank 1 comes a second late. Only what rank 0 waits in is reported."""
+    done = given.on_ranks(2, "--stall=300ms", "--", given.beside("waiting_program"), "recv,waitall,barrier", "1000")
+    assert done.returncode == 0, done
+    for call in ("MPI_Recv from rank 1, tag 0, on MPI_COMM_WORLD", "MPI_Waitall for 2 requests",
+                 "MPI_Barrier, on MPI_COMM_WORLD"):
+        reported = re.findall(rf"thence\[(\d)\]: +{call}, for 0\.\d s, called at (.*)", done.stderr)
+        assert reported and {rank for rank, _ in reported} == {"0"}, (call, done)
+        assert all("waiting_program" in where for _, where in reported), reported
+    assert done.stderr.count("stall over: the call has returned after ") >= 2, done  # the last is followed by the end
 
 
 def a_program_that_loads_its_mpi_is_served_or_told(given):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An MPI program that knows nothing of Thence: rank 0 reads from a window of rank 1, which computes meanwhile.
+/* An MPI program that knows nothing of Thence, unless USES_THENCE is defined: rank 0 reads from a window of rank 1, which computes meanwhile.
    usage: windows_program ROUNDS MILLISECONDS IDLE_MILLISECONDS
    Rank 0 prints the milliseconds that ROUNDS accesses took. Then both compute for IDLE_MILLISECONDS, and each prints the
    processor time that other threads of its process have used meanwhile. */
@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#ifdef USES_THENCE
+#include <thence/thence.h>
+#endif
 
 static double milliseconds_of(int who) {
     struct rusage used;
@@ -34,6 +37,11 @@ int main(int argc, char **argv) {
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#ifdef USES_THENCE
+    MPI_Request used;
+    thence_cr_create(0, -1, MPI_INFO_NULL, &used);
+    thence_free(&used);
+#endif
     for (int i = 0; i < size; ++i) {
         memory[i] = 1000 * rank + i;
     }
