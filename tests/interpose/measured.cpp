@@ -254,6 +254,26 @@ TEST(report, is_json) {
     EXPECT_TRUE(has(text, "\"waiting_after_computed_s\":0.250000000,\"operations\":10,\"bytes\":3145728")) << text;
 }
 
+TEST(report, compares_with_the_run_without_progress_whose_report_the_file_had) {
+    using thence::interpose::without_progress_in;
+    const std::string plain = json_of({rank_with(60000, 12400, false)});
+    const auto before = without_progress_in(plain);
+    ASSERT_TRUE(before.has_value());
+    const std::vector<rank_report> now{rank_with(50000, 1100, true)};
+    const char *const sentence =
+        "12.4 s of 60.0 s were waited for operations that could have moved during computation, in the "
+        "run whose report the file had; with --progress 1.1 s of 50.0 s. ";
+    EXPECT_TRUE(has(text_of(now, before), sentence)) << text_of(now, before);
+    const std::string compared = json_of(now, before);
+    EXPECT_TRUE(has(compared, sentence)) << compared;
+    EXPECT_EQ(without_progress_in(compared)->waited, before->waited) << "a later run is compared with the same";
+    EXPECT_FALSE(without_progress_in(json_of(now)).has_value());
+    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, plain.find("sum") + 20}) {
+        EXPECT_FALSE(without_progress_in(plain.substr(0, size)).has_value()) << size;
+    }
+    EXPECT_TRUE(has(text_of({rank_with(60000, 12400, false)}), "--report=FILE in a run without it and then"));
+}
+
 // A rank without THENCE_REPORT never sends its figures: rank 0 waits, says so, and in the end reports its own.
 TEST_P(measured, a_rank_that_sends_nothing_is_not_waited_for_for_ever) {
     static MPI_Request pending;

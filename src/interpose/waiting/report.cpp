@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -98,24 +99,54 @@ std::string line_of(const char *name, const rank_report &rank) {
                   amount(f.bytes).c_str(), static_cast<long long>(f.early_operations), amount(f.early_bytes).c_str());
 }
 
-std::string conclusion(const rank_report &sum) {
+std::string conclusion(const rank_report &sum, const std::optional<run_without_progress> &before) {
     const double all = seconds(sum.lasted);
     const double waited = seconds(sum.figures.waiting_after_computed);
     if (sum.progress_always != 0) {
-        return format("%.1f s of %.1f s were still waited for operations that had been started before a computation. "
-                      "%lld operations of %s completed while the program computed; the helper threads used %.1f s of "
-                      "processor time for that.",
-                      waited, all, static_cast<long long>(sum.figures.early_operations),
-                      amount(sum.figures.early_bytes).c_str(), seconds(sum.helper));
+        const std::string left =
+            before ? format("%.1f s of %.1f s were waited for operations that could have moved during computation, in "
+                            "the run whose report the file had; with --progress %.1f s of %.1f s. ",
+                            before->waited, before->lasted, waited, all)
+                   : format("%.1f s of %.1f s were still waited for operations that had been started before a "
+                            "computation. ",
+                            waited, all);
+        return left + format("%lld operations of %s completed while the program computed; the helper threads used "
+                             "%.1f s of processor time for that.",
+                             static_cast<long long>(sum.figures.early_operations),
+                             amount(sum.figures.early_bytes).c_str(), seconds(sum.helper));
     }
     if (waited < small_part * all) {
         return format("At most %.1f s of %.1f s were waited for operations that could have moved during computation: "
                       "--progress has little to gain.",
                       waited, all);
     }
-    return format("At most %.1f s of %.1f s were waited for operations that could have moved during computation; "
-                  "--progress lets them move. What was waited for a rank that came late is in it, too.",
-                  waited, all);
+    return format(
+        "At most %.1f s of %.1f s were waited for operations that could have moved during computation. What was "
+        "waited for a rank that came late is in it, too. With --progress they move: --report=FILE in a run "
+        "without it and then in one with it compares the two.",
+        waited, all);
+}
+
+// The number behind a name in an object of a report.
+std::optional<double> number_in(const std::string &json, const char *object, const char *name) {
+    const std::size_t begin = json.find(format("\"%s\":{", object));
+    const std::size_t end = begin != std::string::npos ? json.find('}', begin) : begin;
+    const std::string key = format("\"%s\":", name);
+    const std::size_t at = end != std::string::npos ? json.find(key, begin) : end;
+    return at < end ? std::optional(std::strtod(json.c_str() + at + key.size(), nullptr)) : std::nullopt;
+}
+
+std::string read_file(const std::string &name) {
+    std::string text;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(
+        std::fopen(name.c_str(), "re"), [](std::FILE *closed) { return closed != nullptr ? std::fclose(closed) : 0; });
+    constexpr std::size_t most = 1 << 26; // a larger file is none of ours
+    std::array<char, 4096> part{};
+    for (std::size_t size = 1; file != nullptr && size != 0 && text.size() < most;) {
+        size = std::fread(part.data(), 1, part.size(), file.get());
+        text.append(part.data(), size);
+    }
+    return text;
 }
 
 void write_file(const std::string &name, const std::string &text) {
@@ -191,16 +222,27 @@ void write_report() noexcept {
         if (all.empty()) {
             return;
         }
-        diagnose::print_to_stderr(text_of(all));
-        if (const std::string &name = base::current_settings().report_file; !name.empty()) {
-            write_file(name, json_of(all));
+        const std::string &name = base::current_settings().report_file;
+        const auto before = !name.empty() ? without_progress_in(read_file(name)) : std::nullopt;
+        diagnose::print_to_stderr(text_of(all, before));
+        if (!name.empty()) {
+            write_file(name, json_of(all, before));
         }
     } catch (const std::bad_alloc &) {
         std::fputs("thence: THENCE_REPORT: no memory for a report\n", stderr);
     }
 }
 
-std::string text_of(const std::vector<rank_report> &ranks) {
+std::optional<run_without_progress> without_progress_in(const std::string &json) {
+    const char *const object = json.find("\"progress\":false") != std::string::npos ? "sum" : "before";
+    const auto lasted = number_in(json, object, "lasted_s");
+    const auto waited = number_in(json, object, "waiting_after_computed_s");
+    return json.starts_with("{\"report\":1,") && lasted && waited
+               ? std::optional(run_without_progress{*lasted, *waited})
+               : std::nullopt;
+}
+
+std::string text_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before) {
     const rank_report sum = sum_of(ranks);
     std::string text = "report, in seconds and operations; completed early: while the program computed\n"
                        "                   in calls   waiting   of these     start   helper                            "
@@ -214,10 +256,10 @@ std::string text_of(const std::vector<rank_report> &ranks) {
     if (sum.uses_thence != 0) {
         text += "The program uses Thence itself. What came after its first use is not measured.\n";
     }
-    return text + conclusion(sum) + "\n";
+    return text + conclusion(sum, before) + "\n";
 }
 
-std::string json_of(const std::vector<rank_report> &ranks) {
+std::string json_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before) {
     const auto object = [](const rank_report &rank) {
         const auto figures = figures_of(rank);
         std::string text;
@@ -233,7 +275,12 @@ std::string json_of(const std::vector<rank_report> &ranks) {
     for (const rank_report &each : ranks) {
         text += (&each == ranks.data() ? "\n" : ",\n") + object(each);
     }
-    return text + "],\n\"sum\":" + object(sum) + ",\n\"conclusion\":\"" + conclusion(sum) + "\"}\n";
+    text += "],\n\"sum\":" + object(sum);
+    if (sum.progress_always != 0 && before) {
+        text += format(",\n\"before\":{\"lasted_s\":%.9f,\"waiting_after_computed_s\":%.9f}", before->lasted,
+                       before->waited);
+    }
+    return text + ",\n\"conclusion\":\"" + conclusion(sum, before) + "\"}\n";
 }
 
 } // namespace thence::interpose

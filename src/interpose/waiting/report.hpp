@@ -6,6 +6,7 @@
 #include "interpose/requests/measured.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,18 @@ void write_report() noexcept;
 THENCE_INTERNAL std::vector<rank_report> gather_reports(const rank_report &own, std::int64_t says_after,
                                                         std::int64_t gives_up_after);
 
-// One line for each rank, their sum, and what follows from it.
-THENCE_INTERNAL std::string text_of(const std::vector<rank_report> &ranks);
-THENCE_INTERNAL std::string json_of(const std::vector<rank_report> &ranks);
+// What a run without progress has waited for, in seconds of all ranks.
+struct run_without_progress {
+    double lasted = 0;
+    double waited = 0; // for operations that could have moved
+};
+// From a report as JSON, of such a run or of one that was compared with it. Nothing if it is none.
+THENCE_INTERNAL std::optional<run_without_progress> without_progress_in(const std::string &json);
+
+// One line for each rank, their sum, and what follows from it, compared with a run before.
+THENCE_INTERNAL std::string text_of(const std::vector<rank_report> &ranks,
+                                    const std::optional<run_without_progress> &before = std::nullopt);
+THENCE_INTERNAL std::string json_of(const std::vector<rank_report> &ranks,
+                                    const std::optional<run_without_progress> &before = std::nullopt);
 
 } // namespace thence::interpose
