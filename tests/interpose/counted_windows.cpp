@@ -183,15 +183,28 @@ TEST(access_pauses, a_poll_that_lasts_longer_ends_the_sleeps) {
     progress::access_pauses pauses;
     progress::nanoseconds sleep = 0;
     for (int i = 0; i < 100; ++i) {
-        sleep = pauses.next(500, sleep != 0);
+        sleep = pauses.next(500, 500, sleep != 0);
         EXPECT_GE(sleep, 40'000);
         EXPECT_LE(sleep, progress::access_pauses::longest);
     }
-    EXPECT_EQ(pauses.next(20'000, true), 0) << "it looks again";
-    EXPECT_EQ(pauses.next(20'000, false), 0) << "something has come";
+    EXPECT_EQ(pauses.next(20'000, 20'000, true), 0) << "it looks again";
+    EXPECT_EQ(pauses.next(20'000, 20'000, false), 0) << "something has come";
     std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(pauses.next(500, false), 40'000) << "the first sleep is short";
-    EXPECT_GE(pauses.next(500, true), 40'000);
+    EXPECT_EQ(pauses.next(500, 500, false), 40'000) << "the first sleep is short";
+    EXPECT_GE(pauses.next(500, 500, true), 40'000);
+}
+
+// There all polls work longer, and the ones that follow, too.
+TEST(access_pauses, a_processor_that_others_want_is_not_spun_on) {
+    progress::access_pauses pauses;
+    for (int i = 0; i < 10; ++i) {
+        pauses.next(500, 500, true);
+    }
+    EXPECT_GE(pauses.next(20'000, 1'000'000, true), 40'000);
+    EXPECT_GE(pauses.next(20'000, 20'000, true), 40'000) << "it was lost a short time ago";
+    EXPECT_GE(pauses.next(20'000, 20'000, false), 40'000);
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(pauses.next(20'000, 20'000, true), 0);
 }
 
 } // namespace

@@ -130,8 +130,10 @@ bool help(bool has_slept) noexcept {
 // windows, or it has started something that is not counted. @return whether it slept.
 bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
     const nanoseconds begun = read_clock();
+    const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept);
-    return pause_for(pauses.next(read_clock() - begun, has_slept));
+    const nanoseconds worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - used;
+    return pause_for(pauses.next(worked, read_clock() - begun, has_slept));
 }
 
 // Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.

@@ -149,24 +149,30 @@ private:
 };
 
 // Pauses of a helper that only waits for other ranks to access windows of a program that computes. No call of MPI tells
-// whether a poll has found anything, but then it lasts longer than others. After one that did the helper spins for a
-// while, and then sleeps, at first for a short time. While nothing comes, it uses a fiftieth of a processor.
+// whether a poll has found anything, but then it works longer than others. After one that did the helper spins for a
+// while, and then sleeps, at first for a short time. While nothing comes, it uses a fiftieth of a processor. So it does
+// also while others want its processor: there polls work longer for that reason, too.
 class access_pauses {
 public:
-    // After a poll of this length. 0: no pause. `slept`: before that poll, which makes it last longer.
-    nanoseconds next(nanoseconds lasted, bool slept) noexcept {
-        nanoseconds &shortest = shortest_[slept ? 1 : 0];
-        const bool found = shortest != 0 && lasted > 2 * shortest + (slept ? 2 * tolerance : tolerance);
-        // It rises slowly, so that one poll that was short by chance is forgotten.
-        shortest = shortest == 0 ? lasted : std::min(lasted, shortest + shortest / 64 + 1);
+    // After a poll. 0: no pause. `worked`: the processor time of the poll, which has `lasted` so long. `slept`: before
+    // the poll, which makes it work longer.
+    nanoseconds next(nanoseconds worked, nanoseconds lasted, bool slept) noexcept {
         const nanoseconds now = read_clock();
+        if (lasted - worked > lost_processor) {
+            shared_until_ = now + shared_for;
+        }
+        nanoseconds &shortest = shortest_[slept ? 1 : 0];
+        const bool found =
+            now >= shared_until_ && shortest != 0 && worked > 2 * shortest + (slept ? 2 * tolerance : tolerance);
+        // It rises slowly, so that one poll that was short by chance is forgotten.
+        shortest = shortest == 0 ? worked : std::min(worked, shortest + shortest / 64 + 1);
         if (found && slept) { // perhaps for other reasons: it looks again for a short time only
             spins_until_ = now + spins_after_sleep;
         } else if (found) {
             spins_until_ = now + spins;
             sleep_ = first_sleep;
         }
-        if (now < spins_until_) {
+        if (now < spins_until_ && now >= shared_until_) {
             return 0;
         }
         const nanoseconds before = used_;
@@ -186,10 +192,13 @@ private:
     static constexpr nanoseconds spins = 100'000;
     static constexpr nanoseconds spins_after_sleep = 20'000;
     static constexpr nanoseconds first_sleep = 20'000;
+    static constexpr nanoseconds lost_processor = 200'000;
+    static constexpr nanoseconds shared_for = 40'000'000;
     static constexpr nanoseconds share = 65; // a sleep is so many times as long as its cost
 
     nanoseconds shortest_[2] = {0, 0}; // polls without and after a sleep
     nanoseconds spins_until_ = 0;
+    nanoseconds shared_until_ = 0; // others want the processor, as far as is known
     nanoseconds sleep_ = first_sleep;
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // of one sleep and the polls after it

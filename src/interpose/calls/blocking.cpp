@@ -65,11 +65,11 @@ described_call receiving(const char *call, int source, int tag, MPI_Comm comm, c
 }
 
 // Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`:
-// its name, for errors.
+// its name, for errors. They are inlined, since they take the address to which the interposed call returns.
 
 template <auto blocking, auto nonblocking, class Count>
-int send(const char *call, threadcomm::mode mode, const void *buf, Count count, MPI_Datatype type, int dest, int tag,
-         MPI_Comm comm) {
+[[gnu::always_inline]] inline int send(const char *call, threadcomm::mode mode, const void *buf, Count count,
+                                       MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
     if (calls_only_count()) {
         return count_blocking([&] { return (*blocking)(buf, count, type, dest, tag, comm); });
     }
@@ -97,8 +97,8 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
 }
 
 template <auto blocking, auto nonblocking, class Count>
-int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-            MPI_Status *status) {
+[[gnu::always_inline]] inline int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source,
+                                          int tag, MPI_Comm comm, MPI_Status *status) {
     if (calls_only_count()) {
         return count_blocking([&] { return (*blocking)(buf, count, type, source, tag, comm, status); });
     }
@@ -120,8 +120,8 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
 }
 
 template <auto blocking, auto nonblocking, class Count>
-int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type, MPI_Message *message,
-                    MPI_Status *status) {
+[[gnu::always_inline]] inline int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type,
+                                                  MPI_Message *message, MPI_Status *status) {
     if (is_plain()) [[likely]] {
         return (*blocking)(buf, count, type, message, status);
     }
@@ -163,9 +163,10 @@ int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, Isend is
 }
 
 template <auto blocking, auto send_init, auto isend, auto irecv, class Count>
-int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                 void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                 MPI_Status *status) {
+[[gnu::always_inline]] inline int send_receive(const char *call, const void *sendbuf, Count sendcount,
+                                               MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                                               Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                                               MPI_Comm comm, MPI_Status *status) {
     if (is_plain()) [[likely]] {
         return (*blocking)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                            comm, status);
@@ -193,8 +194,9 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
 
 // The data to send is packed first, so that the receive may overwrite the buffer. Packed data matches every type.
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, auto irecv, class Count>
-int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type, int dest, int sendtag,
-                           int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+[[gnu::always_inline]] inline int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type,
+                                                         int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                                                         MPI_Status *status) {
     if (is_plain()) [[likely]] {
         return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }

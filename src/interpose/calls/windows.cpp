@@ -11,11 +11,13 @@ using namespace thence::interpose;
 
 namespace {
 
-template <class Call> int create(const char *name, MPI_Comm comm, MPI_Info info, MPI_Win *win, Call call) {
+template <class Call>
+int create(const char *name, MPI_Comm comm, MPI_Info info, MPI_Win *win, Call call,
+           const void *where = __builtin_return_address(0)) {
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {
         return thence::pmpi::refuse_on(*threads, name);
     }
-    const int code = thence::pmpi::block_with_ranks(name, comm, call);
+    const int code = thence::pmpi::block_with_ranks(name, comm, call, where);
     if (observes_calls() && code == MPI_SUCCESS && win != nullptr && *win != MPI_WIN_NULL) {
         count_window(*win, info);
     }
@@ -33,7 +35,7 @@ template <class Call> int synchronize(const char *name, const void *where, Call 
         catch_up();
         return code;
     }
-    return thence::pmpi::block_in_mpi(name, call);
+    return thence::pmpi::block_in_mpi(name, call, MPI_COMM_NULL, where);
 }
 
 } // namespace
