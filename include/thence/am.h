@@ -36,8 +36,9 @@
  *  `failed` of the options, on the process where it is found: a handler that returns an error, a message for a handler
  *  that is not registered, a message that MPI could not send. The engine goes on. thence_am_quiesce() returns the first
  *  such error. A process that can receive no more, or that cannot take part in the search for the end of all
- *  messages, tells all others: then all that waits returns an error. Functions return codes as thence.h says; on a
- *  thread that may not call MPI an error is returned as its class, and no error handler is called.
+ *  messages, tells all others: the engine is *broken*. Then all that waits, and each send, put and get, returns the
+ *  error that `failed` was told, and calls no error handler. Functions return codes as thence.h says; on a thread that
+ *  may not call MPI an error is returned as its class, and no error handler is called.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.3. */
 
@@ -102,15 +103,15 @@ typedef void(thence_am_failed)(const thence_am_failure *failure, void *data);
 #define THENCE_AM_ONE_THREAD (1U << 0) /**< option of an engine: only the thread that creates it calls MPI */
 #define THENCE_AM_HELPER (1U << 1) /**< option of an engine: the helper thread receives while the program computes */
 
-/** @brief Options of an engine. Zero-initialize it: 0 stands for the default. `window` and `max_payload` must be the
- *  same in all processes. */
+/** @brief Options of an engine. Zero-initialize it: 0 stands for the default. What is out of its range is refused.
+ *  `window` and `max_payload` must be the same in all processes. */
 typedef struct thence_am_options {
     unsigned flags; /**< `THENCE_AM_` options of an engine */
     int window; /**< messages of MPI from one process, per kind, not handled: 16; 2 to 32,767, and to MPI_TAG_UB / 2 */
-    int receives;             /**< receives posted for each kind: 8; at most 4,096 */
-    int max_outgoing;         /**< messages with long data under way from this process; others wait in order: 8 */
-    size_t max_payload;       /**< the longest payload of a message: 3,840 bytes; at most 1 MiB */
-    size_t max_queued;        /**< bytes that may wait for one receiver: 262,144 */
+    int receives;             /**< receives posted for each kind: 8; 1 to 4,096 */
+    int max_outgoing;         /**< messages with long data under way from here; others wait in order: 8; 1 or more */
+    size_t max_payload;       /**< the longest payload of a message: 3,840 bytes; 1 to 1,048,576 */
+    size_t max_queued;        /**< bytes that may wait for one receiver: 262,144; 1 or more */
     thence_am_failed *failed; /**< told what has gone wrong; null: a line on standard error */
     void *failed_data;        /**< passed to it */
 } thence_am_options;
@@ -159,7 +160,7 @@ THENCE_AM_EXPORT int thence_am_register(thence_am am, int number, thence_am_hand
  *  @param bytes   its length, at most `max_payload` of the options.
  *  @return `MPI_ERR_ARG` (null `am` or `payload`; no handler has this number); `MPI_ERR_RANK`; `MPI_ERR_COUNT` (the
  *          payload is too long); `MPI_ERR_NO_MEM`; `MPI_ERR_PENDING` (it would have to wait, but was called in a
- *          callback, which must not wait). Nothing is sent then.
+ *          callback, which must not wait); the error of an engine that is broken. Nothing is sent then.
  *  @note Threads: any. It may wait, see above; in a handler it does not. On a thread that may call MPI it runs
  *        handlers while it waits. */
 THENCE_AM_EXPORT int thence_am_send(thence_am am, int rank, int number, const void *payload, size_t bytes);
@@ -218,7 +219,7 @@ THENCE_AM_EXPORT int thence_am_memory_forget(thence_am am, const thence_am_memor
  *  @param done_data passed to it.
  *  @return `MPI_ERR_ARG` (null `am`, `from`, `to` or `payload`; beyond the end of the memory; no handler has this
  *          number); `MPI_ERR_RANK` (`to` names no process of the communicator); `MPI_ERR_COUNT` (too long);
- *          `MPI_ERR_NO_MEM`. Nothing is sent then.
+ *          `MPI_ERR_NO_MEM`; the error of an engine that is broken. Nothing is sent then.
  *  @note Threads: any. It never waits: what exceeds `max_outgoing` is sent later, first come first served. */
 THENCE_AM_EXPORT int thence_am_put(thence_am am, const void *from, size_t bytes, const thence_am_memory *to,
                                    size_t offset, int number, const void *payload, size_t payload_bytes,

@@ -28,9 +28,13 @@ inline int refuse(thence_am handle, const char *call, const failure &why) noexce
     return handle == nullptr || object_of(handle)->processes().may_call() ? fail(call, why) : why.error_class;
 }
 
+// Of an engine that cannot go on `failed` was told already, so no error handler is called.
 inline int ended(thence_am handle, const char *call, int code) noexcept {
     if (code == MPI_SUCCESS) [[likely]] {
         return MPI_SUCCESS;
+    }
+    if (handle != nullptr && code == object_of(handle)->broken()) {
+        return code;
     }
     return code == MPI_ERR_NO_MEM ? refuse(handle, call, reason::no_memory)
                                   : (code == MPI_ERR_PENDING ? refuse(handle, call, would_wait) : code);

@@ -12,7 +12,11 @@ using namespace thence::am;
 
 namespace {
 
-constexpr failure bad_options{MPI_ERR_ARG, "an option is out of range: see thence_am_options"};
+constexpr failure unknown_flags{MPI_ERR_ARG, "flags of the options has bits that are no option of an engine"};
+constexpr failure bad_window{MPI_ERR_ARG, "window of the options is not 2 to 32767, or 0 for the default"};
+constexpr failure bad_receives{MPI_ERR_ARG, "receives of the options is not 1 to 4096, or 0 for the default"};
+constexpr failure bad_outgoing{MPI_ERR_ARG, "max_outgoing of the options is not 1 or more, or 0 for the default"};
+constexpr failure bad_payload{MPI_ERR_ARG, "max_payload of the options is more than 1048576 bytes"};
 constexpr failure other_options{MPI_ERR_ARG, "window or max_payload of the options differ between processes"};
 constexpr failure options_size{MPI_ERR_ARG, "size is not that of thence_am_options, or not 0 with null options"};
 constexpr failure few_tags{MPI_ERR_ARG,
@@ -33,9 +37,20 @@ template <class T> void set_default(T &value, T otherwise) noexcept {
 
 failure wrong(MPI_Comm comm, const thence_am_options &o) noexcept {
     constexpr unsigned known = THENCE_AM_ONE_THREAD | THENCE_AM_HELPER;
-    if ((o.flags & ~known) != 0 || o.window < 2 || o.window > 32767 || o.receives < 1 || o.receives > 4096 ||
-        o.max_outgoing < 1 || o.max_payload > most_payload) {
-        return bad_options;
+    if ((o.flags & ~known) != 0) {
+        return unknown_flags;
+    }
+    if (o.window < 2 || o.window > 32767) {
+        return bad_window;
+    }
+    if (o.receives < 1 || o.receives > 4096) {
+        return bad_receives;
+    }
+    if (o.max_outgoing < 1) {
+        return bad_outgoing;
+    }
+    if (o.max_payload > most_payload) {
+        return bad_payload;
     }
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);

@@ -42,6 +42,9 @@ int message_engine::begin(MPI_Comm comm) noexcept {
 // Sending.
 
 int message_engine::send(int rank, int number, piece payload, when_full full, leaving_note *note, bool &sent) noexcept {
+    if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
+        return error; // nobody would handle it, or tell so
+    }
     const registered_handler *const handler = handlers_.find(number);
     const lane in = (handler->flags & THENCE_AM_SHORT) != 0 ? lane::short_handlers : lane::handlers;
     const bool inside = in_handler(*this);
@@ -72,8 +75,8 @@ int message_engine::wait_for_room(int rank) noexcept {
     }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     while (outbox_.queued(rank) >= options_.max_queued) {
-        if (const int broken = broken_.load(std::memory_order_relaxed); broken != MPI_SUCCESS) {
-            return broken;
+        if (const int error = broken(); error != MPI_SUCCESS) {
+            return error;
         }
         long some = 0;
         if (network_.may_call()) {

@@ -35,6 +35,8 @@ public:
     registered_memory &memory() noexcept { return memory_; }
     network &processes() noexcept { return network_; }
     const thence_am_options &options() const noexcept { return options_; }
+    // Why nothing is sent or waited for any more; MPI_SUCCESS: the engine goes on.
+    int broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
 
     // Arguments are checked before. `sent`: false if it has given up. `note` is owned from here on if this succeeds.
     int send(int rank, int number, piece payload, when_full full, leaving_note *note, bool &sent) noexcept;

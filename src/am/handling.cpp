@@ -200,8 +200,8 @@ void message_engine::break_off(int error, bool is_first) noexcept {
         return;
     }
     fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
-         is_first ? "this process cannot go on: all waits return an error from now on"
-                  : "another process cannot go on: all waits return an error from now on");
+         is_first ? "this process cannot go on: from now on all waits return an error, and nothing is sent"
+                  : "another process cannot go on: from now on all waits return an error, and nothing is sent");
     for (int rank = 0; is_first && rank < network_.size(); ++rank) {
         if (rank != network_.rank()) {
             if (const int code = network_.say_broken(rank); code != MPI_SUCCESS) {

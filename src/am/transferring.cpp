@@ -24,6 +24,10 @@ int message_engine::announce(internal_message what, transfer &t, const thence_am
 
 int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t offset) noexcept {
     t.what = transfer::kind::put;
+    if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
+        delete_transfer(&t);
+        return error;
+    }
     sent_.fetch_add(1, std::memory_order_relaxed);
     outgoing_.expect();
     const int code = announce(internal_message::put, t, to, offset);
@@ -37,6 +41,10 @@ int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t off
 
 int message_engine::get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept {
     t.what = transfer::kind::get;
+    if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
+        delete_transfer(&t);
+        return error;
+    }
     sent_.fetch_add(1, std::memory_order_relaxed);
     const int code = announce(internal_message::get, t, from, offset);
     if (code != MPI_SUCCESS) {

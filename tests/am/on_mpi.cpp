@@ -191,6 +191,38 @@ TEST_P(am_on_mpi, messages_that_fail_on_their_way_are_told_and_credits_come_back
     reported();
 }
 
+// `failed` was told it, so no error handler is called. The error is not taken for one of this call.
+TEST_P(am_on_mpi, a_broken_engine_returns_its_error_from_all_that_sends) {
+    static std::vector<thence_am> not_deleted; // since MPI could still use their memory
+    begin();
+    not_deleted.push_back(am_);
+    std::atomic<long> handled{0};
+    outcome told;
+    char byte = 0;
+    thence_am_memory name{};
+    ASSERT_EQ(thence_am_register(am_, 0, &count, &handled, 0), MPI_SUCCESS);
+    ASSERT_EQ(thence_am_memory_register(am_, &byte, 1, &name), MPI_SUCCESS);
+    script.receive_error = MPI_ERR_NO_MEM;
+    fail_posted(MPI_ERR_NO_MEM);
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
+    }
+    EXPECT_GT(failures_, 0);
+    reported();
+    int sent = 7;
+    EXPECT_EQ(thence_am_send(am_, 0, 0, nullptr, 0), MPI_ERR_NO_MEM);
+    EXPECT_EQ(thence_am_try_send(am_, 0, 0, nullptr, 0, &sent), MPI_ERR_NO_MEM);
+    EXPECT_EQ(thence_am_send_then(am_, 0, 0, nullptr, 0, &outcome::note, &told), MPI_ERR_NO_MEM);
+    EXPECT_EQ(thence_am_put(am_, &byte, 1, &name, 0, 0, nullptr, 0, &outcome::note, &told), MPI_ERR_NO_MEM);
+    EXPECT_EQ(thence_am_get(am_, &byte, 1, &name, 0, &outcome::note, &told), MPI_ERR_NO_MEM);
+    EXPECT_EQ(sent, 7);
+    EXPECT_EQ(reported(), codes{});
+    EXPECT_EQ(thence_am_free(&am_), MPI_ERR_NO_MEM);
+    EXPECT_EQ(told.ended, 0);
+    EXPECT_EQ(handled, 0);
+    reported();
+}
+
 TEST_P(am_on_mpi, a_window_has_tags_for_what_each_message_announces) {
     script.largest_tag = 63;
     thence_am_options options{};

@@ -266,6 +266,46 @@ TEST(quiescence, and_other_waits_are_refused_in_handlers_of_held_messages) {
     EXPECT_TRUE(has_refused);
 }
 
+// Each way to send returns the error of its engine, and counts nothing.
+void expect_nothing_is_sent(engines &all, const std::vector<int> &codes) {
+    long handled = 0;
+    all.add(
+        0,
+        [](const thence_am_message *, void *data) {
+            ++*static_cast<long *>(data);
+            return static_cast<int>(MPI_SUCCESS);
+        },
+        &handled);
+    std::vector<char> memory(1);
+    std::uint64_t key = 0;
+    ASSERT_TRUE(all[0].memory().add(memory.data(), 1, key));
+    const auto make = [&memory] {
+        transfer *const t = make_transfer(0);
+        t->data = memory.data();
+        t->bytes = 1;
+        t->done = [](int, void *) { ADD_FAILURE() << "told though an error was returned"; };
+        return t;
+    };
+    for (int i = 0; i < all.size(); ++i) {
+        const int error = codes[static_cast<std::size_t>(i)];
+        thence_am_info before{};
+        thence_am_info after{};
+        all[i].query(before);
+        for (const when_full full : {when_full::wait, when_full::give_up, when_full::queue}) {
+            EXPECT_EQ(all.send(i, 0, 0, {}, full), error);
+        }
+        EXPECT_EQ(all[i].put(*make(), {1, key, 0, 0}, 0), error);
+        EXPECT_EQ(all[i].get(*make(), {1, key, 0, 0}, 0), error);
+        all[i].query(after);
+        EXPECT_EQ(after.sent, before.sent);
+        EXPECT_EQ(after.packets, before.packets);
+    }
+    for (int i = 0; i < 1000; ++i) {
+        all.run_once();
+    }
+    EXPECT_EQ(handled, 0);
+}
+
 // One process that cannot go on tells all others, and what waits returns an error.
 TEST(quiescence, ends_in_all_processes_if_one_cannot_go_on) {
     for (const bool by_wave : {true, false}) {
@@ -286,6 +326,7 @@ TEST(quiescence, ends_in_all_processes_if_one_cannot_go_on) {
         }
         EXPECT_EQ(codes, (std::vector<int>{MPI_ERR_OTHER, MPI_ERR_INTERN, MPI_ERR_OTHER}));
         EXPECT_EQ(all.quiesce(), codes); // from now on
+        expect_nothing_is_sent(all, codes);
     }
 }
 
