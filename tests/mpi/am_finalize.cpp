@@ -41,9 +41,12 @@ int main(int argc, char **argv) {
     }
     if (argc > 1 && std::strcmp(argv[1], "killed") == 0) {
         if (rank == size - 1) {
+            std::fprintf(stderr, "rank %d is killed now\n", rank);
             std::raise(SIGKILL);
         }
-        return thence_am_quiesce(am) == MPI_SUCCESS ? 0 : 1;
+        const bool is_quiet = thence_am_quiesce(am) == MPI_SUCCESS;
+        std::fprintf(stderr, "rank %d is told %s\n", rank, is_quiet ? "that all is quiet" : "of an error");
+        return 1; // other processes may be gone: MPI_Finalize could wait for them
     }
     if (rank == size - 1) {
         for (int i = 0; i < 10; ++i) {
