@@ -2,6 +2,7 @@
 // Parts of an MPI with a fault, which the environment variable FAULT names. Linked into an application, they show what it
 // then says, and with which exit status it ends.
 //   wrong_value: the last number, or the last byte, of each message of rank 0 to another rank is slightly wrong.
+//   wrong_data:  the same for messages of more than 8 KiB only, so that those by which ranks agree on something stay right.
 //   very_wrong_value: such a number is wrong by up to a sixteenth.
 //   truncated:   each receive has a buffer that is too small, and errors are returned.
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <list>
 #include <mpi.h>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -27,14 +29,19 @@ template <class Function> Function *next(const char *name, Function *mpi) {
 
 // The message with a wrong value, or as it is. Copies live until the program ends: the send may need them for any time.
 const void *with_fault(const void *buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+    static std::mutex mutex; // guards the list
     static std::list<std::vector<char>> copies;
     int rank = 0, size = 0;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Type_size(type, &size);
     const bool very = has_fault("very_wrong_value");
-    if (!(very || has_fault("wrong_value")) || rank != 0 || count == 0)
+    const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+    const bool wrong_here = very || has_fault("wrong_value") || (has_fault("wrong_data") && bytes > 8192);
+    if (!wrong_here || rank != 0 || bytes == 0)
         return buffer;
-    std::vector<char> &copy = copies.emplace_back(static_cast<std::size_t>(count) * static_cast<std::size_t>(size));
+    std::unique_lock guard(mutex);
+    std::vector<char> &copy = copies.emplace_back(bytes);
+    guard.unlock();
     std::memcpy(copy.data(), buffer, copy.size());
     // Of a double, a bit in the middle of the mantissa, so that rounding does not hide it, or a high bit of it.
     char &wrong = copy[copy.size() - (type != MPI_DOUBLE ? 1 : very ? 2 : 5)];

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of offload. Arguments: the program, then the launcher and its options."""
+"""Command line and files of offload, and whether a wrong result is found. Arguments: the program, the same on an MPI with a fault
+(or none), then the launcher and its options."""
 import os
 import sys
 import unittest
@@ -14,7 +15,8 @@ SMALL = ["--threads", "1", "--cells", "5", "--steps", "6", "--task-us", "20", "-
 
 
 class Command(CommandTest):
-    program = Program(sys.argv[1], sys.argv[2:])
+    program = Program(sys.argv[1], sys.argv[3:])
+    faulty = Program(sys.argv[2], sys.argv[3:])
 
     def test_help_names_options_variants_and_exit_status(self):
         self.help_has("--slow", "--every", "none", "polling", "continuations")
@@ -37,6 +39,19 @@ class Command(CommandTest):
                                    for name in ("own", "foreign", "offloaded"))
         self.assertEqual((own + foreign, foreign), (2 * 5 * 6, offloaded))
         self.draws(PLOT, file, picture, picture=picture)
+
+    @unittest.skipIf(sys.argv[2] == "none", "Thence is a static library")
+    def test_a_wrong_value_in_a_message_is_found(self):
+        args = ["--threads", "1", "--cells", "12", "--steps", "15", "--task-us", "300", "--progress", "never"]
+        for variant in ("polling", "continuations"):
+            for slow in (0, 1):  # rank 0 mostly sends inputs of its cells to rank 1, or results of cells of rank 1
+                with self.subTest(variant=variant, slow=slow):
+                    file = self.file("run.json")
+                    output = self.refused(*args, "--variant", variant, "--slow", f"6@rank:{slow}", "--json", file, ranks=2,
+                                          program=self.faulty, env={"FAULT": "wrong_data"}, status=3, text="offload: rank ")
+                    self.assertRegex(output, f"{variant} .* WRONG")
+                    self.assertRegex(self.read(file)["values"], "^rank [01]: step [0-9]+, cell [0-9]+, value 2047$")
+        self.accepted(*args, "--slow", "6@rank:0", ranks=2, program=self.faulty)
 
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, ([], [self.file("picture.png")]))
