@@ -233,6 +233,13 @@ void network::receive_data(transfer &t, bool in_polls_only) noexcept {
 
 int network::state::wave_has_ended(int error, MPI_Status *, void *data) noexcept {
     state &s = *static_cast<state *>(data);
+    if (s.wave_is_reduced && error == MPI_SUCCESS) {
+        s.wave_is_reduced = false;
+        error = MPI_Ibcast(&s.all, 2, MPI_UINT64_T, 0, s.waves, &s.wave);
+        if (error == MPI_SUCCESS && !s.attach_wave(error)) {
+            return MPI_SUCCESS;
+        }
+    }
     s.to.wave_ended(error, s.all);
     return MPI_SUCCESS;
 }
@@ -241,9 +248,14 @@ void network::begin_wave(totals mine) noexcept {
     state &s = *state_;
     s.mine = mine;
     static_assert(sizeof(totals) == 2 * sizeof(std::uint64_t));
+#if defined(SMPI_H) // its MPI_Iallreduce sends a message from each process to each other
+    s.wave_is_reduced = true;
+    int error = MPI_Ireduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, 0, s.waves, &s.wave);
+#else
     int error = MPI_Iallreduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, s.waves, &s.wave);
+#endif
     if (error != MPI_SUCCESS || s.attach_wave(error)) {
-        to_.wave_ended(error, s.all);
+        state::wave_has_ended(error, nullptr, &s);
     }
 }
 

@@ -80,6 +80,9 @@ int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t
     if (code == MPI_SUCCESS) {
         try {
             s.make_receives(in_force, whole);
+#if defined(SMPI_H)
+            s.expected_of_all.resize(static_cast<std::size_t>(size_));
+#endif
         } catch (const std::exception &) {
             code = MPI_ERR_NO_MEM;
         }
@@ -128,7 +131,16 @@ int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broke
         poll_until([&] { return flag != 0 || s.has_completed.load(std::memory_order_acquire); });
         code = code == MPI_SUCCESS && flag == 0 ? s.completed_with : code;
     };
+#if defined(SMPI_H) // as in network::begin_wave(): few messages
+    code = MPI_Ireduce(packets_to, s.expected_of_all.data(), size_, MPI_UINT64_T, MPI_SUM, 0, s.waves, &request);
+    poll_until_complete();
+    if (code == MPI_SUCCESS) {
+        code =
+            MPI_Iscatter(s.expected_of_all.data(), 1, MPI_UINT64_T, &s.expected, 1, MPI_UINT64_T, 0, s.waves, &request);
+    }
+#else
     code = MPI_Ireduce_scatter_block(packets_to, &s.expected, 1, MPI_UINT64_T, MPI_SUM, s.waves, &request);
+#endif
     poll_until_complete();
     s.all_are_ending.store(code == MPI_SUCCESS);
     poll_until([&] { return s.arrived.load() >= s.expected && s.packets_leaving.load() == 0; });

@@ -52,8 +52,10 @@ struct network::state {
     totals mine;
     totals all;
     MPI_Request wave = MPI_REQUEST_NULL;
+    bool wave_is_reduced = false; // to the first process, which sends the result to all when that has ended
     // In end(): packets, and the one operation that it waits for. They stay here, since end() may give up.
     std::uint64_t expected = 0;
+    std::vector<std::uint64_t> expected_of_all; // on simulated ranks, the first process
     std::atomic<bool> has_completed{false};
     int completed_with = MPI_SUCCESS;
     std::atomic<bool> all_are_ending{false}; // no process waits any more for what another decides

@@ -52,6 +52,7 @@ nanoseconds least_sleep(const thence_backoff &backoff, nanoseconds time) noexcep
     return time < backoff.shared ? shared_sleep : is_alone(backoff, time) ? shortest_sleep : careful_sleep;
 }
 
+#if !defined(SMPI_H)
 // By default the system may let a thread sleep 50 us longer than asked for, to wake several at once.
 void sleep(nanoseconds time) noexcept {
     const int slack = prctl(PR_GET_TIMERSLACK);
@@ -65,6 +66,7 @@ void sleep(nanoseconds time) noexcept {
         prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
     }
 }
+#endif
 
 } // namespace
 
@@ -101,6 +103,13 @@ nanoseconds sleep_from(thence_backoff &backoff, nanoseconds time, nanoseconds wa
     return length;
 }
 
+#if defined(SMPI_H)
+// All simulated ranks share one thread of the machine, so each would sleep for all others. Polls themselves wait in simulated time
+// (core/mpi/simulated.cpp).
+bool pause(thence_backoff &) noexcept {
+    return false;
+}
+#else
 bool pause(thence_backoff &backoff) noexcept {
     const nanoseconds time = next_pause(backoff);
     if (time > 0) {
@@ -110,6 +119,7 @@ bool pause(thence_backoff &backoff) noexcept {
     }
     return time > 0;
 }
+#endif
 
 void found_after_pauses(thence_backoff &backoff) noexcept {
     const nanoseconds waited = backoff.since == 0 ? 0 : std::min(read_time() - backoff.since, most_learnt);
