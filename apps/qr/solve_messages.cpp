@@ -18,6 +18,9 @@ public:
     explicit Messages(Run &r) : run(r), ends(r.sequence.transfers.size()) {
         thence_am_options options{};
         options.max_outgoing = run.outgoing;
+        if constexpr (apps::simulated) {
+            options.receives = 2; // each test of a receive is an event of the simulator
+        }
         apps::check(thence_am_create(run.comm, &options, sizeof options, &am));
         apps::check(thence_am_register(am, request, on_request, this, 0));
         apps::check(thence_am_register(am, data, on_data, this, 0));

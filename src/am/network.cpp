@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets, long data, waves and progress.
+// Packets, long data and progress.
 #include "am/network_state.hpp"
 
 #include <thence/progress.h>
@@ -227,47 +227,6 @@ void network::receive_data(transfer &t, bool in_polls_only) noexcept {
     if (s.attach(t, error)) {
         state::data_has_arrived(error, &t.status, &t);
     }
-}
-
-// Waves.
-
-int network::state::wave_has_ended(int error, MPI_Status *, void *data) noexcept {
-    state &s = *static_cast<state *>(data);
-    if (s.wave_is_reduced && error == MPI_SUCCESS) {
-        s.wave_is_reduced = false;
-        error = MPI_Ibcast(&s.all, 2, MPI_UINT64_T, 0, s.waves, &s.wave);
-        if (error == MPI_SUCCESS && !s.attach_wave(error)) {
-            return MPI_SUCCESS;
-        }
-    }
-    s.to.wave_ended(error, s.all);
-    return MPI_SUCCESS;
-}
-
-void network::begin_wave(totals mine) noexcept {
-    state &s = *state_;
-    s.mine = mine;
-    static_assert(sizeof(totals) == 2 * sizeof(std::uint64_t));
-#if defined(SMPI_H) // its MPI_Iallreduce sends a message from each process to each other
-    s.wave_is_reduced = true;
-    int error = MPI_Ireduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, 0, s.waves, &s.wave);
-#else
-    int error = MPI_Iallreduce(&s.mine, &s.all, 2, MPI_UINT64_T, MPI_SUM, s.waves, &s.wave);
-#endif
-    if (error != MPI_SUCCESS || s.attach_wave(error)) {
-        state::wave_has_ended(error, nullptr, &s);
-    }
-}
-
-bool network::state::attach_wave(int &error) noexcept {
-    int complete = 0;
-    error = thence_attach(1, &wave, &wave_has_ended, this, 0, MPI_STATUSES_IGNORE, at_once, &complete);
-    if (complete == 0 && error != MPI_SUCCESS) [[unlikely]] {
-        const std::scoped_lock guard(unattached);
-        wave_is_unattached = true;
-        any_unattached.store(true);
-    }
-    return complete != 0;
 }
 
 // Progress.

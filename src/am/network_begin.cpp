@@ -81,6 +81,8 @@ int network::begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t
         try {
             s.make_receives(in_force, whole);
 #if defined(SMPI_H)
+            s.rank = rank_;
+            s.ranks = size_;
             s.expected_of_all.resize(static_cast<std::size_t>(size_));
 #endif
         } catch (const std::exception &) {
@@ -131,7 +133,7 @@ int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broke
         poll_until([&] { return flag != 0 || s.has_completed.load(std::memory_order_acquire); });
         code = code == MPI_SUCCESS && flag == 0 ? s.completed_with : code;
     };
-#if defined(SMPI_H) // as in network::begin_wave(): few messages
+#if defined(SMPI_H) // few messages: see network_wave.cpp
     code = MPI_Ireduce(packets_to, s.expected_of_all.data(), size_, MPI_UINT64_T, MPI_SUM, 0, s.waves, &request);
     poll_until_complete();
     if (code == MPI_SUCCESS) {

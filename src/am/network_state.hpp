@@ -51,11 +51,14 @@ struct network::state {
     std::atomic<std::uint64_t> arrived{0}; // packets
     totals mine;
     totals all;
-    MPI_Request wave = MPI_REQUEST_NULL;
-    bool wave_is_reduced = false; // to the first process, which sends the result to all when that has ended
+    MPI_Request wave[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int wave_operations = 1;
+    int wave_step = 0;       // on simulated ranks, as all that follows: see network_wave.cpp
+    totals of_others[2];     // of the processes below this one
+    int rank = 0, ranks = 1; // in `waves`
     // In end(): packets, and the one operation that it waits for. They stay here, since end() may give up.
     std::uint64_t expected = 0;
-    std::vector<std::uint64_t> expected_of_all; // on simulated ranks, the first process
+    std::vector<std::uint64_t> expected_of_all; // on simulated ranks
     std::atomic<bool> has_completed{false};
     int completed_with = MPI_SUCCESS;
     std::atomic<bool> all_are_ending{false}; // no process waits any more for what another decides
@@ -71,6 +74,7 @@ struct network::state {
     bool attach(packet &p, int &error) noexcept;
     bool attach(transfer &t, int &error) noexcept;
     bool attach_wave(int &error) noexcept;
+    void go_on_with_wave(int error) noexcept; // its operations have ended
     void attach_again() noexcept;
     bool give_up(receive &r, int error) noexcept; // true: it has failed too often
     void free_requests() noexcept;

@@ -104,8 +104,8 @@ nanoseconds sleep_from(thence_backoff &backoff, nanoseconds time, nanoseconds wa
 }
 
 #if defined(SMPI_H)
-// All simulated ranks share one thread of the machine, so each would sleep for all others. Polls themselves wait in simulated time
-// (core/mpi/simulated.cpp).
+// All simulated ranks share one thread of the machine, so each would sleep for all others. Polls themselves wait in
+// simulated time (core/mpi/simulated.cpp).
 bool pause(thence_backoff &) noexcept {
     return false;
 }
