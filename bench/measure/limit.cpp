@@ -23,13 +23,11 @@ void add_limit(figure &to, const limit &found) {
     const bool surpassed =
         better(to, to.found.value, found.value) || (found.reached && better(to, *found.reached, found.value));
     std::string text = "limit: " + found.what + ": ";
-    if (to.passed())
-        text += text_of(found.value) + " " + to.unit;
-    else
-        text += text_beside(found.value, to.bar) + " " + to.unit +
-                (surpassed                         ? "; this run surpasses it, so it is no limit here"
-                 : better(to, to.bar, found.value) ? ", so the bar cannot be met here"
-                                                   : ", which allows the bar");
+    text += (to.passed() ? text_of(found.value) : text_beside(found.value, to.bar)) + " " + to.unit;
+    if (surpassed)
+        text += "; this run surpasses it, so it is no limit here";
+    else if (!to.passed())
+        text += better(to, to.bar, found.value) ? ", so the bar cannot be met here" : ", which allows the bar";
     add_note(to, text);
     to.limit = found.value;
 }

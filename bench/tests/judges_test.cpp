@@ -49,6 +49,8 @@ TEST(limit, a_figure_that_surpasses_it_shows_that_it_is_none) {
               "limit: computation: 0.8 times; this run surpasses it, so it is no limit here");
     EXPECT_EQ(note_of(judged(0.7, bar_kind::at_most, 0.5), 0.8),
               "limit: computation: 0.8 times; this run surpasses it, so it is no limit here");
+    EXPECT_EQ(note_of(judged(1.4, bar_kind::at_least, 1), 1.3),
+              "limit: computation: 1.3 times; this run surpasses it, so it is no limit here");
 }
 
 TEST(limit, another_program_that_surpasses_it_shows_that_it_is_none) {
