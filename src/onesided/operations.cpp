@@ -45,6 +45,7 @@ public:
 
     // Memory is exhausted.
     bool is_missing() const noexcept { return is_missing_; }
+    bool has_room() const noexcept { return how_.has_room; }
     void complete() noexcept {
         if (how_.request != nullptr) {
             *how_.request = MPI_REQUEST_NULL;
@@ -104,13 +105,13 @@ bool get_directly(void *to, std::uint64_t bytes, const place &from, const part &
                              to, bytes);
 }
 
-// Waits until the target has room for one more. Returns an error code.
+// Waits until the target has room for one more, if its user has not. Returns an error code.
 int make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes, const left_behind &rest,
                 wire::packet *&made) noexcept {
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
     }
-    if (!at.of->in.wait_for_room(at.rank)) {
+    if (!rest.has_room() && !at.of->in.wait_for_room(at.rank)) {
         return MPI_ERR_OTHER;
     }
     wire::packet *const p = wire::take_packet();
@@ -238,6 +239,7 @@ int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &
     completion of_part;
     of_part.end = how.end;
     of_part.local_use = how.local_use;
+    of_part.has_room = how.has_room;
     for (; bytes > most_in_message; bytes -= most_in_message) {
         const int code = transfer(local, most_in_message, remote, false, of_part);
         if (code != MPI_SUCCESS) {

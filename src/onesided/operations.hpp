@@ -24,6 +24,8 @@ struct completion {
     pending *end = nullptr;          // told of a failure
     // Counts operations that use the part of this process, until each is complete.
     std::atomic<long> *local_use = nullptr;
+    // The call does not wait until the target has room for a packet more: its caller has waited.
+    bool has_room = false;
 };
 
 struct place {

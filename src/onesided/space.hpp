@@ -9,7 +9,8 @@
 // operation is a message, too.
 //
 // Packets that are on their way to one process, or wait there, are bounded: an operation waits while that process has
-// not done the last `most_on_their_way`. It counts them in mapped memory, and tells others by a credit now and then.
+// not done the last `most_on_their_way`. (A user whose calls have time-outs waits itself, once for a list.) It counts
+// them in mapped memory, and tells others by a credit now and then.
 #pragma once
 
 #include "core/base/spin_lock.hpp"

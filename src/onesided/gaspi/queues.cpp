@@ -65,39 +65,51 @@ end_of_atomic test(process &self, std::list<unfinished> &one) noexcept {
     return end_of_atomic::none;
 }
 
-gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_rank_t rank,
-                      std::uint64_t first, std::uint64_t second, gaspi_atomic_value_t *old,
-                      gaspi_timeout_t timeout_ms) noexcept {
-    THENCE_GASPI_SELF();
-    THENCE_GASPI_NOT_NULL(old);
-    std::optional<onesided::space::use> parts(std::in_place, *self.world);
+// Checks the arguments, and begins the operation if `one` is given. It has room at its target.
+gaspi_return_t begin_atomic(process &self, const unfinished &asked, std::list<unfinished> *one) noexcept {
+    const onesided::space::use parts(*self.world);
     std::optional<own_part> here;
-    if (rank == self.rank) {
-        here.emplace(self, segment);
+    if (asked.rank == self.rank) {
+        here.emplace(self, asked.segment);
     }
-    THENCE_GASPI_CHECK(wrong_remote(self, segment, rank, offset, sizeof *old));
-    onesided::segment *const view = find_view(self, segment);
-    if (offset % sizeof *old != 0 || view->part_of(rank).address % sizeof *old != 0) {
+    constexpr std::size_t bytes = sizeof(gaspi_atomic_value_t);
+    THENCE_GASPI_CHECK(wrong_remote(self, asked.segment, asked.rank, asked.offset, bytes));
+    onesided::segment *const view = find_view(self, asked.segment);
+    if (asked.offset % bytes != 0 || view->part_of(asked.rank).address % bytes != 0) {
         return GASPI_ERR_UNALIGN_OFF;
     }
-    const unfinished asked{what, segment, offset, rank, {first, second}};
+    if (one == nullptr) {
+        return GASPI_SUCCESS;
+    }
+    try {
+        one->push_back(asked);
+    } catch (const std::exception &) {
+        return GASPI_ERR_MEMALLOC;
+    }
+    unfinished &begun = one->front();
+    onesided::completion how;
+    how.request = &begun.request;
+    how.serial = &begun.serial;
+    how.has_room = true;
+    const int code =
+        onesided::atomic(asked.what, asked.operands, {view, asked.rank, asked.offset}, &begun.old, own_queue, how);
+    return code == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+}
+
+gaspi_return_t atomic(const unfinished &asked, gaspi_atomic_value_t *old, gaspi_timeout_t timeout_ms) noexcept {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_NOT_NULL(old);
+    THENCE_GASPI_CHECK(begin_atomic(self, asked, nullptr));
+    const gaspi_rank_t rank = asked.rank;
+    const deadline end(timeout_ms);
     std::list<unfinished> one;
     if (!take_unfinished(self, asked, one)) {
-        try {
-            one.push_back(asked);
-        } catch (const std::exception &) {
-            return GASPI_ERR_MEMALLOC;
+        if (!wait_until(self, end, [&] { return self.world->has_room_for(rank) || self.world->is_gone(rank); })) {
+            return GASPI_TIMEOUT; // nothing is begun
         }
-        unfinished &begun = one.front();
-        if (onesided::atomic(what, asked.operands, {view, rank, offset}, &begun.old, own_queue,
-                             {&begun.request, &begun.serial}) != MPI_SUCCESS) {
-            return GASPI_ERROR;
-        }
+        THENCE_GASPI_CHECK(begin_atomic(self, asked, &one)); // another thread may have deleted the part meanwhile
     }
-    here.reset();
-    parts.reset();
     end_of_atomic found = end_of_atomic::none;
-    const deadline end(timeout_ms);
     if (!wait_until(self, end, [&] { return (found = test(self, one)) != end_of_atomic::none; })) {
         keep_unfinished(self, one);
         return GASPI_TIMEOUT;
@@ -264,14 +276,14 @@ gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
 gaspi_return_t pgaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
                                        const gaspi_rank_t rank, const gaspi_atomic_value_t val_add,
                                        gaspi_atomic_value_t *const val_old, const gaspi_timeout_t timeout_ms) {
-    return atomic(wire::kind::fetch_add, segment_id, offset, rank, val_add, 0, val_old, timeout_ms);
+    return atomic({wire::kind::fetch_add, segment_id, offset, rank, {val_add, 0}}, val_old, timeout_ms);
 }
 
 gaspi_return_t pgaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
                                           const gaspi_rank_t rank, const gaspi_atomic_value_t comparator,
                                           const gaspi_atomic_value_t val_new, gaspi_atomic_value_t *const val_old,
                                           const gaspi_timeout_t timeout_ms) {
-    return atomic(wire::kind::compare_swap, segment_id, offset, rank, comparator, val_new, val_old, timeout_ms);
+    return atomic({wire::kind::compare_swap, segment_id, offset, rank, {comparator, val_new}}, val_old, timeout_ms);
 }
 
 THENCE_GASPI_ALIAS(wait);

@@ -57,7 +57,8 @@ private:
     bool is_there_;
 };
 
-// Whether more may be sent to a rank, which may be stopped; else the queue counts as full.
+// Whether more may be sent to a rank, which may be stopped; else the queue counts as full. It is asked once for a list,
+// which then goes as a whole.
 bool takes_more(process &self, gaspi_rank_t rank) noexcept {
     if (self.world->has_room_for(rank) || self.world->is_gone(rank)) [[likely]] {
         return true;
@@ -188,6 +189,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         count(counter::notifications);
     }
     completion how;
+    how.has_room = who.requests == nullptr;
     how.tag = who.tag;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
@@ -234,6 +236,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     }
     std::optional<end_of_reads> end;
     completion how;
+    how.has_room = who.requests == nullptr;
     how.tag = who.tag;
     how.completions = who.tag != GASPI_TAG_NULL ? 1 : 0;
     if (after != nullptr && who.requests == nullptr) {
