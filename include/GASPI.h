@@ -35,7 +35,7 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_version(float *const version);
 /* Processes. */
 
 /** @brief Begins, collective over all processes. It initializes MPI if the program has not; then gaspi_proc_term()
- *         ends MPI. */
+ *         ends MPI. As `MPI_Init` it has no time-out: it waits until all processes have called it. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_init(const gaspi_timeout_t timeout_ms);
 
 /** @brief Ends, collective over all processes, after all operations on all queues are complete. `GASPI_TIMEOUT`:
@@ -321,7 +321,7 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_build_infrastructure(gaspi_number_t *co
 /** @brief The time stamp counter of the processor, or nanoseconds. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_ticks(gaspi_cycles_t *const ticks);
 
-/** @brief Milliseconds since gaspi_proc_init(). */
+/** @brief Milliseconds since the first gaspi_proc_init(). */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_get(gaspi_time_t *const wtime);
 
 /** @brief The text of a code, in memory that the caller frees. */

@@ -22,9 +22,21 @@ space::space(MPI_Comm comm, MPI_Comm collective) noexcept : comm_(comm), collect
 }
 
 space::~space() {
+    leave_list();
     wires_.reset();
     table.Comm_free(&comm_);
     table.Comm_free(&collective_);
+}
+
+// No poll looks at it afterwards.
+void space::leave_list() noexcept {
+    if (is_listed_) {
+        if (has_messages()) {
+            messages_end();
+        }
+        remove_space(*this);
+        is_listed_ = false;
+    }
 }
 
 void space::look_who_is_gone() noexcept {

@@ -63,6 +63,7 @@ class THENCE_INTERNAL space final : public wire::local_parts {
 public:
     // Collective; see thence_space_create(). `always_messages`: the space begins with messages.
     static int create(MPI_Comm comm, int queues, bool always_messages, std::unique_ptr<space> &made) noexcept;
+    // After end(), or if its user could not begin: then nothing was sent, and it is polled no more.
     ~space();
     space &operator=(space &&) = delete;
 
@@ -150,6 +151,7 @@ private:
     bool make_own(int queues) noexcept;
     void meet(int rank, const greeting &said, bool checks_copy) noexcept;
     int begin_messages() noexcept;
+    void leave_list() noexcept;
     void look_now_and_then() noexcept;
     int agree(int mine, int &all) noexcept;
     template <class Start> int call_all(Start start) noexcept;
@@ -169,6 +171,7 @@ private:
     int rank_ = 0;
     int size_ = 0;
     bool only_messages_ = false;
+    bool is_listed_ = false;                // polls find it
     std::atomic<bool> has_messages_{false}; // a poll may look while a segment is being made
     memory::shared_block control_;
     std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_

@@ -235,9 +235,8 @@ int space::end(bool with_segments) noexcept {
             return code;
         }
         wires_->end();
-        messages_end();
     }
-    remove_space(*this);
+    leave_list();
     return code;
 }
 

@@ -176,9 +176,10 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
             wants_messages |= created->only_messages_ || (i != created->rank_ && !met.is_here) ? 1 : 0;
         }
     }
-    const bool is_listed = code == MPI_SUCCESS && add_space(*created);
+    created->is_listed_ = code == MPI_SUCCESS && add_space(*created);
     constexpr int failed = 2;
-    const int agreed = created->agree(is_listed ? wants_messages : failed, any); // after it nobody reads `probe`
+    const int agreed =
+        created->agree(created->is_listed_ ? wants_messages : failed, any); // after it nobody reads `probe`
     if (code == MPI_SUCCESS) {
         code = agreed == MPI_SUCCESS && any == failed ? int{MPI_ERR_NO_MEM} : agreed;
     }
@@ -187,13 +188,9 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     }
     if (code == MPI_SUCCESS) {
         made = std::move(created);
-    } else {
-        if (is_listed) {
-            remove_space(*created);
-        }
-        if (created->any_is_gone()) { // MPI may have memory of it
-            static_cast<void>(created.release());
-        }
+    } else if (created->any_is_gone()) { // MPI may have memory of it
+        created->leave_list();
+        static_cast<void>(created.release());
     }
     return code;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that MPI does not take, or loses: the operation is an error, nothing waits for it, and all others go on.
 #include "one_process.hpp"
+#include "onesided/source.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <sys/wait.h>
 #include <thread>
@@ -240,6 +242,33 @@ TEST_F(failed_messages, a_put_to_a_part_that_was_deleted_is_an_error_of_the_queu
     }
     EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
     expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_space_whose_user_could_not_begin_is_not_polled) {
+    static std::vector<MPI_Request> posted; // receives that stay with MPI
+    posted.clear();
+    auto &table = thence::mpi::table;
+    const auto working = table.Irecv;
+    table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Request *request) {
+        const int code = receive_of_fake(buffer, count, type, from, tag, comm, request);
+        posted.push_back(*request);
+        return code;
+    };
+    std::unique_ptr<onesided::space> begun;
+    ASSERT_EQ(onesided::space::create(MPI_COMM_WORLD, 1, true, begun), MPI_SUCCESS);
+    table.Irecv = working;
+    begun.reset();
+    for (MPI_Request &each : posted) {
+        table.Cancel(&each);
+        EXPECT_EQ(table.Wait(&each, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    expect_that_puts_work();
+    EXPECT_EQ(thence_segment_free(&segment), MPI_SUCCESS);
+    EXPECT_EQ(thence_space_free(&space), MPI_SUCCESS);
+    EXPECT_FALSE(onesided::must_poll()) << "nothing is left";
+    EXPECT_EQ(thence_space_create(MPI_COMM_WORLD, 2, &space), MPI_SUCCESS);
+    EXPECT_EQ(thence_segment_create(space, bytes, 8, &segment), MPI_SUCCESS);
 }
 
 TEST_F(failed_messages, a_segment_is_not_freed_if_the_processes_cannot_agree_that_all_has_arrived) {

@@ -100,6 +100,11 @@ int package_of(int processor) {
 
 } // namespace
 
+std::chrono::steady_clock::time_point begin_of_time() noexcept {
+    static const auto begun = std::chrono::steady_clock::now();
+    return begun;
+}
+
 } // namespace thence::gaspi
 
 using namespace thence::gaspi;
@@ -118,7 +123,7 @@ gaspi_return_t pgaspi_time_ticks(gaspi_cycles_t *const ticks) {
 
 gaspi_return_t pgaspi_time_get(gaspi_time_t *const wtime) {
     THENCE_GASPI_NOT_NULL(wtime);
-    static const auto begun = std::chrono::steady_clock::now();
+    const auto begun = begin_of_time(); // before the other, which is later then
     *wtime = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begun).count();
     return GASPI_SUCCESS;
 }

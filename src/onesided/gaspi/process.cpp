@@ -17,7 +17,8 @@ std::array<std::atomic<unsigned long>, most_counters> counters{};
 
 namespace {
 
-std::mutex beginning; // guards init and term
+std::mutex beginning;   // guards init and term
+bool began_mpi = false; // by gaspi_proc_init, so gaspi_proc_term ends MPI
 
 // Several threads may wait for one rank: the last ping that it has answered is kept.
 void take_pong(process &self, const wire::packet &p) noexcept {
@@ -33,8 +34,8 @@ void take_packet(void *data, wire::packet &p) noexcept {
     case subject::part:
         take_part(self, p);
         return;
-    case subject::part_known:
-        take_part_known(p);
+    case subject::part_answer:
+        take_part_answer(p);
         return;
     case subject::collective:
         take_collective(p);
@@ -49,23 +50,34 @@ void take_packet(void *data, wire::packet &p) noexcept {
 }
 
 // True if MPI is there, begun by the program or now.
-bool begin_mpi(process &self) noexcept {
+bool begin_mpi() noexcept {
     int flag = 0;
     MPI_Initialized(&flag);
     if (flag == 0) {
         int provided = 0;
-        self.began_mpi = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
-        return self.began_mpi;
+        began_mpi = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
+        return began_mpi;
     }
     MPI_Finalized(&flag);
     return flag == 0;
 }
 
-void end_mpi(process &self) noexcept {
-    if (self.began_mpi) {
+void end_mpi() noexcept {
+    if (began_mpi) {
         MPI_Finalize();
     }
 }
+
+// Of one that could not begin: nobody has sent anything.
+struct undo {
+    void operator()(process *failed) const noexcept {
+        failed->world.reset(); // no poll looks at it afterwards
+        if (failed->passive != MPI_COMM_NULL) {
+            MPI_Comm_free(&failed->passive);
+        }
+        delete failed;
+    }
+};
 
 } // namespace
 
@@ -124,10 +136,11 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
     if (current.load() != nullptr) {
         return GASPI_ERR_INITED;
     }
+    begin_of_time();
     try {
-        auto made = std::make_unique<process>();
+        std::unique_ptr<process, undo> made(new process);
         // The library is set up by the first call.
-        if (!begin_mpi(*made) || thence_progress() != MPI_SUCCESS || !onesided::set_up() ||
+        if (!begin_mpi() || thence_progress() != MPI_SUCCESS || !onesided::set_up() ||
             onesided::space::create(MPI_COMM_WORLD, most_queues + 1, true, made->world) != MPI_SUCCESS ||
             MPI_Comm_dup(MPI_COMM_WORLD, &made->passive) != MPI_SUCCESS) {
             return GASPI_ERROR;
@@ -140,10 +153,12 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
         begin_segments(*made);
         made->world->set_other(&take_packet, made.get());
         THENCE_GASPI_CHECK(begin_groups(*made));
-        current.store(made.get(), std::memory_order_release);
-        const process &self = *made.release();
         // All take packets now, and none has come before: the others wait here, too.
-        return MPI_Barrier(self.passive) == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+        if (MPI_Barrier(made->passive) != MPI_SUCCESS) {
+            return GASPI_ERROR;
+        }
+        current.store(made.release(), std::memory_order_release);
+        return GASPI_SUCCESS;
     } catch (const std::exception &) {
         return GASPI_ERR_MEMALLOC;
     }
@@ -178,7 +193,7 @@ gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
     MPI_Comm_free(&ended->passive);
     forget_segments();
     forget_groups();
-    end_mpi(*ended);
+    end_mpi();
     return GASPI_SUCCESS;
 }
 

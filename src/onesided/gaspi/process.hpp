@@ -37,7 +37,7 @@ inline constexpr unsigned most_counters = 6;
 enum class counter : unsigned { writes, reads, notifications, bytes_written, bytes_read, barriers };
 
 // What packets of kind `other` are for.
-enum class subject : std::uint32_t { part = 1, part_known, collective, ping, pong };
+enum class subject : std::uint32_t { part = 1, part_answer, collective, ping, pong };
 
 // An atomic operation whose call has timed out: a call with the same arguments, on any thread, goes on with it.
 struct unfinished {
@@ -59,7 +59,6 @@ struct unfinished {
 struct process {
     std::unique_ptr<onesided::space> world;
     MPI_Comm passive = MPI_COMM_NULL;
-    bool began_mpi = false; // so it ends MPI
     int rank = 0;
     int size = 0;
 
@@ -152,12 +151,14 @@ gaspi_return_t send(process &self, int rank, const content &sent) noexcept;
 
 // Each takes its packets, in a poll.
 void take_part(process &self, const wire::packet &p) noexcept;
-void take_part_known(const wire::packet &p) noexcept;
+void take_part_answer(const wire::packet &p) noexcept;
 void take_collective(const wire::packet &p) noexcept;
 // Forget all of a process that ends.
 void forget_segments() noexcept;
 void forget_groups() noexcept;
 gaspi_return_t begin_groups(process &self);
+// From the first call on time is counted.
+std::chrono::steady_clock::time_point begin_of_time() noexcept;
 void begin_segments(const process &self);
 // False: a process is gone.
 bool end_passive(process &self) noexcept;

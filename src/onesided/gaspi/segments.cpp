@@ -15,11 +15,14 @@ namespace thence::gaspi {
 namespace {
 
 std::mutex registration_mutex; // guards these
-// Of each segment and rank: the number of the last packet that has told of the part, and of the last that was
-// acknowledged.
+// Of each segment and rank: the number of the last packet that has told of the part, of the last that was acknowledged,
+// and of the last for which the other process had no memory.
 struct told {
     std::uint64_t sent = 0;
     std::uint64_t known = 0;
+    std::uint64_t refused = 0;
+    bool is_known() const noexcept { return known >= sent; }
+    bool is_refused() const noexcept { return refused != 0 && refused == sent; }
 };
 std::vector<told> registrations;
 std::uint64_t last_number = 0;
@@ -68,7 +71,7 @@ gaspi_return_t tell(process &self, const onesided::segment &view, int rank) noex
     {
         const std::scoped_lock guard(registration_mutex);
         told &here = registration(self, number, rank);
-        if (here.sent > here.known) {
+        if (!here.is_known() && !here.is_refused()) {
             return GASPI_SUCCESS; // it is under way
         }
         packet = here.sent = ++last_number;
@@ -83,19 +86,17 @@ gaspi_return_t tell(process &self, const onesided::segment &view, int rank) noex
     return code;
 }
 
-bool is_known(process &self, gaspi_segment_id_t number, int rank) noexcept {
-    const std::scoped_lock guard(registration_mutex);
-    const told &here = registration(self, number, rank);
-    return here.known >= here.sent;
-}
-
 gaspi_return_t wait_until_known(process &self, gaspi_segment_id_t number, int rank, const deadline &end) noexcept {
-    bool known = false;
+    told now;
     const bool in_time = wait_until(self, end, [&] {
-        known = is_known(self, number, rank);
-        return known || self.world->is_gone(rank);
+        const std::scoped_lock guard(registration_mutex);
+        now = registration(self, number, rank);
+        return now.is_known() || now.is_refused() || self.world->is_gone(rank);
     });
-    return known ? GASPI_SUCCESS : in_time ? GASPI_ERROR : GASPI_TIMEOUT;
+    return now.is_known()     ? GASPI_SUCCESS
+           : now.is_refused() ? GASPI_ERR_MEMALLOC
+           : in_time          ? GASPI_ERROR
+                              : GASPI_TIMEOUT;
 }
 
 stage stage_of(gaspi_segment_id_t number) noexcept {
@@ -209,18 +210,20 @@ void take_part(process &self, const wire::packet &p) noexcept {
     onesided::part_description said{};
     std::memcpy(&said, p.data, sizeof said);
     onesided::segment *const view = view_of(self, said.number);
-    if (view != nullptr && view->learn(p.process, said)) { // else the other process waits until its time is over
-        send(self, p.process, {subject::part_known, p.head.operands[0], static_cast<std::uint64_t>(said.number)});
-    }
+    const bool is_known = view != nullptr && view->learn(p.process, said); // else memory is exhausted
+    content answer{subject::part_answer, p.head.operands[0], static_cast<std::uint64_t>(said.number)};
+    answer.failed = !is_known;
+    send(self, p.process, answer);
 }
 
-void take_part_known(const wire::packet &p) noexcept {
+void take_part_answer(const wire::packet &p) noexcept {
     process *const self = current.load(std::memory_order_acquire);
     if (self == nullptr) {
         return;
     }
     const std::scoped_lock guard(registration_mutex);
-    registration(*self, static_cast<int>(p.head.operands[1]), p.process).known = p.head.operands[0];
+    told &here = registration(*self, static_cast<int>(p.head.operands[1]), p.process);
+    (p.head.serial != 0 ? here.refused : here.known) = p.head.operands[0];
 }
 
 gaspi_return_t wrong_local(const onesided::segment *view, gaspi_offset_t offset, gaspi_size_t bytes) noexcept {
