@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scarce_memory.hpp"
 
+#include <atomic>
 #include <new>
 
 namespace {
 
 constinit thread_local bool exhausted = false;
+constinit std::atomic<bool> exhausted_everywhere{false};
 
 template <class... Alignment> void *allocate(std::size_t size, Alignment... alignment) noexcept {
     try {
-        return exhausted ? nullptr : ::operator new(size, alignment...);
+        return exhausted || exhausted_everywhere.load(std::memory_order_relaxed) ? nullptr
+                                                                                 : ::operator new(size, alignment...);
     } catch (const std::bad_alloc &) {
         return nullptr;
     }
@@ -34,6 +37,12 @@ scarcity::scarcity() noexcept {
 }
 scarcity::~scarcity() {
     exhausted = false;
+}
+scarcity_everywhere::scarcity_everywhere() noexcept {
+    exhausted_everywhere.store(true);
+}
+scarcity_everywhere::~scarcity_everywhere() {
+    exhausted_everywhere.store(false);
 }
 
 } // namespace thence::fake

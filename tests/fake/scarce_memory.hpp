@@ -12,4 +12,12 @@ struct scarcity {
     scarcity &operator=(const scarcity &) = delete;
 };
 
+// The same on all threads.
+struct scarcity_everywhere {
+    scarcity_everywhere() noexcept;
+    ~scarcity_everywhere();
+    scarcity_everywhere(const scarcity_everywhere &) = delete;
+    scarcity_everywhere &operator=(const scarcity_everywhere &) = delete;
+};
+
 } // namespace thence::fake

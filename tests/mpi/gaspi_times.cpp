@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time-outs of GASPI: each call returns within 20 ms of its time, and succeeds when it is called again later.
+#include "gaspi.hpp"
+#include "onesided.hpp"
+
+#include <csignal>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+constexpr int asked = 30;
+
+TEST_F(gaspi, time_outs_return_within_20_ms) {
+    make(0, 64);
+    expect_time(asked, [](gaspi_timeout_t time) {
+        gaspi_notification_id_t id = 0;
+        return gaspi_notify_waitsome(0, 0, 10, &id, time);
+    });
+    expect_time(asked, [](gaspi_timeout_t time) {
+        gaspi_rank_t from = 0;
+        return gaspi_passive_receive(0, 0, &from, 8, time);
+    });
+    expect_time(asked, [](gaspi_timeout_t time) {
+        gaspi_number_t found = 0;
+        gaspi_tag_t tag = 0;
+        gaspi_status_t status;
+        return gaspi_request_wait(0, 1, &found, &tag, &status, time);
+    });
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (size > 1 && rank == 0) {
+        expect_time(asked, [](gaspi_timeout_t time) { return gaspi_barrier(GASPI_GROUP_ALL, time); });
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+class gaspi_times : public gaspi {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(gaspi_config_get(&before_), GASPI_SUCCESS);
+        gaspi_config_t config = before_;
+        config.passive_queue_size_max = 2;
+        ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
+        gaspi::SetUp();
+    }
+    void TearDown() override {
+        gaspi::TearDown();
+        EXPECT_EQ(gaspi_config_set(before_), GASPI_SUCCESS);
+    }
+
+private:
+    gaspi_config_t before_{};
+};
+
+TEST_F(gaspi_times, are_kept_by_calls_that_wait_for_a_stopped_rank_which_succeed_when_it_goes_on) {
+    constexpr gaspi_size_t bytes = 60'000; // more than a packet, and than MPI sends before it is received
+    unsigned char *const memory = make(0, 2 * bytes);
+    std::fill_n(memory, bytes, static_cast<unsigned char>(rank + 1));
+    ASSERT_EQ(gaspi_segment_alloc(2, 64, GASPI_MEM_INITIALIZED), GASPI_SUCCESS);
+    std::vector<int> processes(size);
+    int own = getpid();
+    MPI_Allgather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    const std::vector<bool> here = on_this_host();
+    if (size == 1 || std::count(here.begin(), here.end(), true) != size) {
+        GTEST_SKIP() << "with other ranks on this host";
+    }
+    gaspi_group_t pair = 0;
+    if (rank < 2) {
+        ASSERT_EQ(gaspi_group_create(&pair), GASPI_SUCCESS);
+        ASSERT_EQ(gaspi_group_add(pair, 0), GASPI_SUCCESS);
+        ASSERT_EQ(gaspi_group_add(pair, 1), GASPI_SUCCESS);
+    }
+    const auto read = [&](gaspi_timeout_t time) { return gaspi_wait(2, time); };
+    gaspi_atomic_value_t old = 77;
+    const auto add = [&](gaspi_timeout_t time) { return gaspi_atomic_fetch_add(2, 8, 1, 1, &old, time); };
+    int in = 1 << rank;
+    int sum = 0;
+    const auto reduce = [&](gaspi_timeout_t time) {
+        return gaspi_allreduce(&in, &sum, 1, GASPI_OP_SUM, GASPI_TYPE_INT, GASPI_GROUP_ALL, time);
+    };
+    const auto send = [&](gaspi_timeout_t time) { return gaspi_passive_send(0, 0, 1, bytes, time); };
+    const auto create = [&](gaspi_timeout_t time) {
+        return gaspi_segment_create(1, 64, GASPI_GROUP_ALL, time, GASPI_MEM_INITIALIZED);
+    };
+    const auto commit = [&](gaspi_timeout_t time) { return gaspi_group_commit(pair, time); };
+    const auto tell = [&](gaspi_timeout_t time) { return gaspi_segment_register(2, 1, time); };
+    ASSERT_EQ(gaspi_segment_register(2, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        ASSERT_EQ(kill(processes[1], SIGSTOP), 0);
+        while (gaspi_proc_ping(1, 100) != GASPI_TIMEOUT) { // its threads may need a moment to stop
+        }
+        ASSERT_EQ(gaspi_read(0, bytes, 1, 0, 0, bytes, 2, GASPI_BLOCK), GASPI_SUCCESS);
+        for (int i = 0; i < 2; ++i) {
+            ASSERT_EQ(send(GASPI_BLOCK), GASPI_SUCCESS);
+        }
+        expect_time(asked, read);
+        expect_time(asked, [](gaspi_timeout_t time) { return gaspi_queue_purge(2, time); });
+        expect_time(asked, add);
+        expect_time(asked, reduce);
+        expect_time(asked, send);
+        expect_time(asked, create);
+        expect_time(asked, commit);
+        expect_time(asked, tell);
+        expect_time(asked, [](gaspi_timeout_t time) { return gaspi_proc_ping(1, time); });
+        expect_time(asked, [](gaspi_timeout_t time) { return gaspi_proc_term(time); });
+        EXPECT_EQ(old, 77U);
+        EXPECT_EQ(sum, 0);
+        ASSERT_EQ(kill(processes[1], SIGCONT), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(reduce(GASPI_BLOCK), GASPI_SUCCESS);
+    EXPECT_EQ(sum, (1 << size) - 1);
+    if (rank == 0) {
+        EXPECT_EQ(read(GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(std::count(memory + bytes, memory + 2 * bytes, static_cast<unsigned char>(2)),
+                  static_cast<long>(bytes));
+        EXPECT_EQ(add(GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(old, 0U);
+        EXPECT_EQ(add(GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(old, 1U) << "the one whose time was over was done once";
+        EXPECT_EQ(send(GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(tell(GASPI_BLOCK), GASPI_SUCCESS);
+    } else if (rank == 1) {
+        for (int i = 0; i < 3; ++i) {
+            gaspi_rank_t from = 9;
+            EXPECT_EQ(gaspi_passive_receive(0, bytes, &from, bytes, GASPI_BLOCK), GASPI_SUCCESS);
+            EXPECT_EQ(from, 0);
+        }
+    }
+    EXPECT_EQ(create(GASPI_BLOCK), GASPI_SUCCESS);
+    if (rank < 2) {
+        EXPECT_EQ(commit(GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(gaspi_barrier(pair, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    EXPECT_EQ(gaspi_notify(1, next, 3, 1, 0, GASPI_BLOCK), GASPI_SUCCESS) << "the segment is known to all";
+    EXPECT_EQ(await(1, 3), 1U);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+} // namespace
