@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -122,7 +123,7 @@ TEST_F(tagaspi_faults, a_value_is_not_touched_before_its_notification_arrives) {
     counted_task task;
     EXPECT_EQ(in(task, [&] { return tagaspi_notify_iwaitall(0, 4, 2, values.data()); }), GASPI_SUCCESS);
     EXPECT_EQ(task.raised, 1U);
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 5000; ++i) {
         thence_progress();
     }
     EXPECT_EQ(task.lowered, 0U);
@@ -294,6 +295,26 @@ TEST_F(tagaspi_faults, a_task_waits_for_all_messages_of_more_than_a_message_move
 
 TEST_F(tagaspi_faults, it_begins_and_ends_once) {
     EXPECT_EQ(tagaspi_proc_init(GASPI_BLOCK), GASPI_ERR_INITED);
+}
+
+TEST_F(tagaspi_faults, a_queue_group_that_is_made_anew_beside_a_call_is_the_old_or_the_new) {
+    std::atomic<bool> over{false};
+    std::thread asks([&] {
+        while (!over) {
+            gaspi_queue_id_t queue = 0;
+            const gaspi_return_t code = tagaspi_queue_group_get_queue(2, &queue);
+            EXPECT_TRUE(code == GASPI_SUCCESS || code == GASPI_ERR_INV_NUM) << code;
+            EXPECT_TRUE(queue < 2 || queue >= 4) << static_cast<int>(queue);
+        }
+    });
+    for (int i = 0; i < 5000; ++i) {
+        EXPECT_EQ(
+            tagaspi_queue_group_create(2, i % 2 == 0 ? 0 : 4, i % 2 == 0 ? 2 : 4, GASPI_QUEUE_GROUP_POLICY_DEFAULT),
+            GASPI_SUCCESS);
+        EXPECT_EQ(tagaspi_queue_group_delete(2), GASPI_SUCCESS);
+    }
+    over = true;
+    asks.join();
 }
 
 TEST_F(tagaspi_faults, queue_groups) {

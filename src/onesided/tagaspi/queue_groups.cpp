@@ -18,12 +18,17 @@ namespace {
 
 constexpr gaspi_number_t most_groups = 16;
 
-struct queue_group {
+// What a group has. It is read as a whole, since another thread may delete the group and make it anew.
+struct contents {
+    std::uint16_t count = 0; // 0: there is none
     gaspi_queue_id_t begin = 0;
-    std::atomic<gaspi_number_t> count{0}; // 0: there is none. Set last, and read once in a call
-    gaspi_queue_group_policy_t policy = GASPI_QUEUE_GROUP_POLICY_DEFAULT;
+    bool is_by_processor = false;
+};
+struct queue_group {
+    std::atomic<contents> has{};
     std::atomic<unsigned> calls{0};
 };
+static_assert(std::atomic<contents>::is_always_lock_free && gaspi::most_queues <= UINT16_MAX);
 
 std::mutex changing;
 std::array<queue_group, most_groups> groups;
@@ -115,7 +120,7 @@ unsigned position_here() noexcept {
 void forget_queue_groups() noexcept {
     const std::scoped_lock guard(changing);
     for (queue_group &each : groups) {
-        each.count.store(0);
+        each.has.store({});
     }
 }
 
@@ -143,24 +148,23 @@ gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_gro
     }
     const std::scoped_lock guard(changing);
     auto &made = groups[queue_group];
-    if (made.count != 0) {
+    if (made.has.load().count != 0) {
         return GASPI_ERR_INITED;
     }
     find_processors();
-    made.begin = queue_begin;
-    made.policy = policy;
     made.calls.store(0, std::memory_order_relaxed);
-    made.count.store(queue_num, std::memory_order_release);
+    made.has.store({static_cast<std::uint16_t>(queue_num), queue_begin, policy == GASPI_QUEUE_GROUP_POLICY_CPU_RR},
+                   std::memory_order_release);
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_group) {
     THENCE_TAGASPI_RUNNING()
     const std::scoped_lock guard(changing);
-    if (queue_group >= most_groups || groups[queue_group].count == 0) {
+    if (queue_group >= most_groups || groups[queue_group].has.load().count == 0) {
         return GASPI_ERR_INV_NUM;
     }
-    groups[queue_group].count.store(0);
+    groups[queue_group].has.store({});
     return GASPI_SUCCESS;
 }
 
@@ -171,12 +175,13 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
         return GASPI_ERR_INV_NUM;
     }
     auto &from = groups[queue_group];
-    const gaspi_number_t count = from.count.load(std::memory_order_acquire); // another thread may delete the group
+    const contents has = from.has.load(std::memory_order_acquire);
+    const unsigned count = has.count;
     if (count == 0) {
         return GASPI_ERR_INV_NUM;
     }
     unsigned which = 0;
-    if (from.policy == GASPI_QUEUE_GROUP_POLICY_DEFAULT) {
+    if (!has.is_by_processor) {
         which = from.calls.fetch_add(1, std::memory_order_relaxed) % count;
     } else { // neighbours share a queue, if there are fewer
         const unsigned here = position_here();
@@ -184,7 +189,7 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
         which = all > count ? static_cast<unsigned>(std::uint64_t{here} * count / all) : here;
         which = std::min(which, count - 1); // a processor may be added meanwhile
     }
-    *queue = static_cast<gaspi_queue_id_t>(from.begin + which);
+    *queue = static_cast<gaspi_queue_id_t>(has.begin + which);
     return GASPI_SUCCESS;
 }
 
