@@ -279,9 +279,9 @@ TEST_P(measured, a_rank_that_sends_nothing_is_not_waited_for_for_ever) {
     static MPI_Request pending;
     auto &calls = thence::mpi::table;
     const auto before = calls;
-    calls.Comm_size = [](MPI_Comm, int *size) { return *size = 2, MPI_SUCCESS; };
+    calls.Comm_size = [](MPI_Comm, int *size) -> int { return *size = 2, MPI_SUCCESS; };
     calls.Igather = [](const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
-                       MPI_Request *request) { return *request = pending = world.start(), MPI_SUCCESS; };
+                       MPI_Request *request) -> int { return *request = pending = world.start(), MPI_SUCCESS; };
     rank_report own{};
     own.lasted = 7;
     testing::internal::CaptureStderr();

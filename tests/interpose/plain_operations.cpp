@@ -356,6 +356,20 @@ TEST_P(plain_operations, are_looked_for_by_the_helper_once_the_program_uses_then
     EXPECT_FALSE(progress::looks_for_operations());
 }
 
+TEST_P(plain_operations, complete_beside_continuations) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    const ticket attached = attach_pending(n, c);
+    MPI_Request r = started();
+    world.complete_in_progress(r);
+    world.complete_in_progress(attached);
+    EXPECT_TRUE(eventually_alone([&] { return n.runs == 1; })) << "the helper runs it, and has completed both";
+    int flag = 0;
+    MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+    EXPECT_EQ(flag, 1);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
 TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     MPI_Request both[] = {created(), created()};
     MPI_Startall(2, both);
