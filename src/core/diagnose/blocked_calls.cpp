@@ -116,8 +116,8 @@ bool call_slot::begin(const described_call &call) noexcept {
     if (before % 2 != 0) {
         return false;
     }
-    std::atomic_thread_fence(
-        std::memory_order_release); // a reader that sees what follows sees that the last call ended
+    // A reader that sees what follows sees that the last call has ended.
+    std::atomic_thread_fence(std::memory_order_release);
     std::array<std::uint64_t, words> copied{};
     std::memcpy(copied.data(), &call, sizeof call);
     for (std::size_t i = 0; i < words; ++i) {
