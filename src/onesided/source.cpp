@@ -2,7 +2,7 @@
 #include "onesided/source.hpp"
 
 #include "core/base/spin_lock.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/progress.hpp"

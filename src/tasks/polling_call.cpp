@@ -3,7 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/spin_lock.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -2,7 +2,7 @@
 #include "library.hpp"
 
 #include "core/continuation/complete.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/request.hpp"
 #include "core/engine/engine.hpp"
 #include "core/progress/interposed.hpp"

@@ -5,7 +5,7 @@
 
 #include "core/api/errors.hpp"
 #include "core/continuation/attach.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/progress/plain_operations.hpp"
 
 #include <thence/thence.h>

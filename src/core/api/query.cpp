@@ -4,7 +4,7 @@
 
 #include "core/api/checks.hpp"
 #include "core/api/sized.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/observe.hpp"
 #include "core/continuation/request.hpp"
 #include "core/continuation/thread_state.hpp"

@@ -6,7 +6,7 @@
 #include "core/api/checks.hpp"
 #include "core/continuation/attach.hpp"
 #include "core/continuation/info.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/engine.hpp"

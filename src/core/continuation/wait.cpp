@@ -3,7 +3,7 @@
 
 #include "core/base/per_thread.hpp"
 #include "core/continuation/deadlock_detector.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
 
 #include <climits>

@@ -2,7 +2,7 @@
 // Connects this folder to the core: sets the hooks that the core has for observers. The core does not depend on this
 // folder.
 #include "core/base/settings.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/observe.hpp"
 #include "core/continuation/request.hpp"
 #include "core/diagnose/observers.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Init, MPI_Init_thread, MPI_Query_thread and MPI_Finalize. A program that runs with THENCE_PROGRESS=always gets
 // MPI_THREAD_MULTIPLE, which the helper thread needs, and is told the level that it asked for. The library ends inside
-// MPI_Finalize (core/continuation/library.hpp). Only here can a call of MPI_Finalize inside a callback be refused, and
+// MPI_Finalize (core/continuation/lifetime.hpp). Only here can a call of MPI_Finalize inside a callback be refused, and
 // only here can the library leave MPI early enough for MPICH: its hook and, on MPICH and its kin, its threads are used
 // only if this file is linked.
 #include "interpose/waiting/init_finalize.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/waiting/init_finalize.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/progress.hpp"

@@ -19,7 +19,7 @@ THENCE_INTERNAL bool say_loaded(interposition (*look)() noexcept) noexcept;
 THENCE_INTERNAL void mpi_initialized() noexcept;
 
 // Called by MPI_Finalize before MPI's own: no thread of the library stays in MPI where MPI forbids that. The library
-// ends in MPI_Finalize (core/continuation/library.hpp).
+// ends in MPI_Finalize (core/continuation/lifetime.hpp).
 THENCE_INTERNAL void mpi_finalizes() noexcept;
 
 // True if this thread is inside a callback.

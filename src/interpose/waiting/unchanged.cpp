@@ -3,7 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/mpi/calls.hpp"

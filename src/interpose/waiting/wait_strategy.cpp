@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/waiting/wait_strategy.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
 #include "core/engine/engine.hpp"
 #include "core/engine/shared_persistent.hpp"

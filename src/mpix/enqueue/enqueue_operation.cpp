@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-queues::queue *queue_of(const api::public_call &call, queues::operation &what, int &code) noexcept {
+queues::queue *queue_of(const api::public_call &call, queues::enqueued_operation &what, int &code) noexcept {
     if (what.comm == MPI_COMM_NULL) {
         code = api::fail(call, api::reason::null_comm);
         return nullptr;
@@ -119,8 +119,8 @@ int result_of(const api::public_call &call, queues::enqueuing how) noexcept {
     }
 }
 
-enqueuing enqueue_with_copies(queues::queue &to, const queues::operation &what, std::span<const buffer_use> buffers,
-                              MPI_Status *status, MPI_Request *request) noexcept {
+enqueuing enqueue_with_copies(queues::queue &to, const queues::enqueued_operation &what,
+                              std::span<const buffer_use> buffers, MPI_Status *status, MPI_Request *request) noexcept {
     try {
         copies all(to);
         for (const buffer_use &each : buffers) {

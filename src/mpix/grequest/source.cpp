@@ -2,7 +2,7 @@
 #include "mpix/grequest/source.hpp"
 
 #include "core/base/clock.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/progress/interposed.hpp"

@@ -111,7 +111,7 @@ void endpoint::needed_by_request() noexcept {
     }
 }
 
-void endpoint::assign(operation &op) noexcept {
+void endpoint::assign(p2p_operation &op) noexcept {
     op.at = this;
     if (op.has_request) {
         op.needs_endpoint = &needed_;
@@ -121,25 +121,25 @@ void endpoint::assign(operation &op) noexcept {
 
 void endpoint::deferred_work::finish() noexcept {
     while (to_start != nullptr) {
-        operation &receive = *std::exchange(to_start, to_start->next);
+        p2p_operation &receive = *std::exchange(to_start, to_start->next);
         receive.remote->start_receive(receive);
     }
     completed.tell();
 }
 
 void endpoint::deferred_work::take(deferred_work &other) noexcept {
-    while (operation *const each = other.completed.first) {
+    while (p2p_operation *const each = other.completed.first) {
         other.completed.first = each->next;
         completed.add(*each);
     }
-    while (operation *const each = other.to_start) {
+    while (p2p_operation *const each = other.to_start) {
         other.to_start = each->next;
         each->next = std::exchange(to_start, each);
     }
 }
 
 // Gives the message to the receive, which is in no list.
-void endpoint::deliver(envelope &message, operation &receive, deferred_work &deferred) noexcept {
+void endpoint::deliver(envelope &message, p2p_operation &receive, deferred_work &deferred) noexcept {
     receive.result = outcome_of(message);
     const std::uint64_t fits = std::min(message.bytes, receive.data.bytes);
     if (fits < message.bytes) {
@@ -170,8 +170,8 @@ void endpoint::deliver(envelope &message, operation &receive, deferred_work &def
     deferred.completed.add(receive);
 }
 
-operation *endpoint::find_posted(const envelope &message) noexcept {
-    operation *each = posted_;
+p2p_operation *endpoint::find_posted(const envelope &message) noexcept {
+    p2p_operation *each = posted_;
     while (each != nullptr && !matches(each->wanted, message)) {
         each = each->next;
     }
@@ -186,7 +186,7 @@ unexpected *endpoint::find_unexpected(const pattern &wanted) noexcept {
     return each;
 }
 
-void endpoint::unlink(operation &receive) noexcept {
+void endpoint::unlink(p2p_operation &receive) noexcept {
     (receive.previous != nullptr ? receive.previous->next : posted_) = receive.next;
     (receive.next != nullptr ? receive.next->previous : last_posted_) = receive.previous;
     receive.next = receive.previous = nullptr;
@@ -215,7 +215,7 @@ bool endpoint::drain(deferred_work &deferred) noexcept {
     bool some = false;
     while (envelope *message = queue_.front()) {
         some = true;
-        if (operation *const receive = find_posted(*message)) {
+        if (p2p_operation *const receive = find_posted(*message)) {
             unlink(*receive);
             deliver(*message, *receive, deferred);
         } else {
@@ -232,7 +232,7 @@ void endpoint::push(const envelope &message) noexcept {
     }
 }
 
-void endpoint::post(operation &receive) noexcept {
+void endpoint::post(p2p_operation &receive) noexcept {
     deferred_work deferred;
     assign(receive);
     {
@@ -295,14 +295,14 @@ unexpected *endpoint::take(const pattern &wanted, outcome &found) noexcept {
     return taken;
 }
 
-void endpoint::receive_taken(unexpected *taken, operation &receive) noexcept {
+void endpoint::receive_taken(unexpected *taken, p2p_operation &receive) noexcept {
     deferred_work deferred;
     deliver(taken->message, receive, deferred);
     delete taken;
     deferred.finish();
 }
 
-bool endpoint::withdraw(operation &receive, deferred_work &deferred) noexcept {
+bool endpoint::withdraw(p2p_operation &receive, deferred_work &deferred) noexcept {
     const std::scoped_lock guard(lock_);
     drain(deferred); // a message that has arrived before is received
     if (!receive.listed) {
@@ -341,7 +341,7 @@ bool send_copy(endpoint &to, const buffer &data, int source, int index, int tag)
     return true;
 }
 
-bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
+bool send_local(endpoint &to, p2p_operation &send, int source, int index, int tag, bool synchronous) noexcept {
     if (!synchronous && send_copy(to, send.data, source, index, tag)) {
         return true;
     }

@@ -41,7 +41,7 @@ public:
     void push(const envelope &message) noexcept;
 
     // Posts a receive. Its `data` and `wanted` are set. It may be complete when this returns.
-    void post(operation &receive) noexcept;
+    void post(p2p_operation &receive) noexcept;
     // Matches what has arrived. Returns false if there was nothing, or another thread is at it.
     bool drive() noexcept;
     // True if drive() may find something.
@@ -51,23 +51,23 @@ public:
     bool probe(const pattern &wanted, outcome &found) noexcept;
     // The same, but takes the message out: null if there is none. receive_taken() consumes it.
     unexpected *take(const pattern &wanted, outcome &found) noexcept;
-    static void receive_taken(unexpected *taken, operation &receive) noexcept;
+    static void receive_taken(unexpected *taken, p2p_operation &receive) noexcept;
 
     // What is found while the lock is held, and must be done without it.
     struct deferred_work {
         completed_list completed;
-        operation *to_start = nullptr; // receives whose data MPI shall move
-        void finish() noexcept;        // calls MPI
+        p2p_operation *to_start = nullptr; // receives whose data MPI shall move
+        void finish() noexcept;            // calls MPI
         bool empty() const noexcept { return completed.first == nullptr && to_start == nullptr; }
         // Adds what the other has, which has nothing then.
         void take(deferred_work &other) noexcept;
     };
     // Removes a receive that no message has matched. False if one has. Calls no MPI: `deferred` gets what is to be
     // done, for this receive too if a message that had arrived before has matched it, and for others.
-    bool withdraw(operation &receive, deferred_work &deferred) noexcept;
+    bool withdraw(p2p_operation &receive, deferred_work &deferred) noexcept;
 
     // Sets `at` of an operation that is posted here, or whose message is pushed to here.
-    void assign(operation &op) noexcept;
+    void assign(p2p_operation &op) noexcept;
     // The number of requests that need this endpoint to be driven: receives posted here, sends that wait here. Progress
     // drives endpoints whose number is not zero.
     void needed_by_request() noexcept;
@@ -75,17 +75,17 @@ public:
     bool is_needed() const noexcept { return needed_.load(std::memory_order_acquire) != 0; }
 
 private:
-    static void deliver(envelope &message, operation &receive, deferred_work &deferred) noexcept;
-    operation *find_posted(const envelope &message) noexcept;
+    static void deliver(envelope &message, p2p_operation &receive, deferred_work &deferred) noexcept;
+    p2p_operation *find_posted(const envelope &message) noexcept;
     unexpected *find_unexpected(const pattern &wanted) noexcept;
     void keep(const envelope &message) noexcept;
-    void unlink(operation &receive) noexcept;
+    void unlink(p2p_operation &receive) noexcept;
     void unlink(unexpected &message) noexcept;
     bool drain(deferred_work &deferred) noexcept;
 
     ring<envelope, 128> queue_;
     base::spin_lock lock_; // guards the lists and popping
-    operation *posted_ = nullptr, *last_posted_ = nullptr;
+    p2p_operation *posted_ = nullptr, *last_posted_ = nullptr;
     unexpected *unexpected_ = nullptr, *last_unexpected_ = nullptr;
     base::free_list<unexpected> free_;
     std::atomic<long> needed_{0};
@@ -99,7 +99,7 @@ bool send_copy(endpoint &to, const buffer &data, int source, int index, int tag)
 // The same with an operation, for data of any length. `send` must live until it is done; it is used only if the
 // return value is false. True: the data have been copied, and the send is complete. `synchronous`: it is complete only
 // once it is matched.
-bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept;
+bool send_local(endpoint &to, p2p_operation &send, int source, int index, int tag, bool synchronous) noexcept;
 
 // Drives all endpoints that are needed by requests. True if anything had arrived.
 bool drive_needed() noexcept;

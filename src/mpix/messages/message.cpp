@@ -8,7 +8,7 @@
 
 namespace thence::messages {
 
-void complete(operation &op) noexcept {
+void complete(p2p_operation &op) noexcept {
     if (op.owned) {
         std::free(op.room);
         delete &op;
@@ -27,7 +27,7 @@ void complete(operation &op) noexcept {
 
 void completed_list::tell() noexcept {
     while (first != nullptr) {
-        operation &op = *first;
+        p2p_operation &op = *first;
         first = op.next; // the operation may be gone once it is told
         complete(op);
     }

@@ -25,13 +25,13 @@
 namespace thence::messages {
 
 class endpoint;
-struct operation;
+struct p2p_operation;
 
 // Moves the data of messages of other processes (transport.hpp).
 class remote_data {
 public:
     // Starts the receive of data that a header has announced; `process`, `serial` and `result.bytes` are set.
-    virtual void start_receive(operation &receive) noexcept = 0;
+    virtual void start_receive(p2p_operation &receive) noexcept = 0;
 
 protected:
     ~remote_data() = default;
@@ -59,7 +59,7 @@ struct envelope {
     union {
         unsigned char inside[most_inside];
         block *copy;
-        operation *sender;
+        p2p_operation *sender;
         struct {
             remote_data *remote;
             std::int32_t process;
@@ -85,9 +85,9 @@ struct outcome {
 };
 
 // A receive, or a send whose sender waits until the receiver has the data.
-struct operation {
-    operation *next = nullptr;
-    operation *previous = nullptr;
+struct p2p_operation {
+    p2p_operation *next = nullptr;
+    p2p_operation *previous = nullptr;
     buffer data;
     datatype::kept_layout layout; // of data in pieces, since the user may free the datatype of a request
     pattern wanted;               // of a receive
@@ -110,8 +110,8 @@ struct operation {
 
 // A list of operations that are complete but not told yet: filled under a lock, told after it.
 struct completed_list {
-    operation *first = nullptr;
-    void add(operation &op) noexcept {
+    p2p_operation *first = nullptr;
+    void add(p2p_operation &op) noexcept {
         op.next = first;
         first = &op;
     }
@@ -120,7 +120,7 @@ struct completed_list {
 };
 
 // Tells who waits that the operation is complete. The operation may be gone when this returns.
-void complete(operation &op) noexcept;
+void complete(p2p_operation &op) noexcept;
 
 // The number of operations that have a request and are not complete.
 inline constinit std::atomic<long> open_requests{0};

@@ -13,16 +13,16 @@ namespace thence::messages {
 
 namespace {
 
-bool is_copied(const operation &op, send_mode how) noexcept {
+bool is_copied(const p2p_operation &op, send_mode how) noexcept {
     return how != send_mode::synchronous && op.data.bytes <= block::capacity;
 }
 
 // As start_send(), but a buffered send that is too large for a block is complete once its data are copied.
-bool start_or_buffer(const destination &to, send_mode how, operation &op, int &error) noexcept {
+bool start_or_buffer(const destination &to, send_mode how, p2p_operation &op, int &error) noexcept {
     if (how != send_mode::buffered || is_copied(op, how)) {
         return start_send(to, how, op, error);
     }
-    auto *const copy = new (std::nothrow) operation;
+    auto *const copy = new (std::nothrow) p2p_operation;
     auto *const room = static_cast<unsigned char *>(std::malloc(op.data.bytes));
     if (copy == nullptr || room == nullptr) {
         delete copy;
@@ -40,7 +40,7 @@ bool start_or_buffer(const destination &to, send_mode how, operation &op, int &e
     return true;
 }
 
-int send_and_wait(const send_call &call, send_mode how, operation &op) noexcept {
+int send_and_wait(const send_call &call, send_mode how, p2p_operation &op) noexcept {
     int error = MPI_SUCCESS;
     if (!start_or_buffer(call.to, how, op, error)) {
         wait_for_send(call.to.receiver, call.own, op);
@@ -51,7 +51,7 @@ int send_and_wait(const send_call &call, send_mode how, operation &op) noexcept 
 
 constexpr failure null_request{MPI_ERR_ARG, "request is null"};
 
-failure make_complete(std::unique_ptr<operation> op, MPI_Request &request) noexcept {
+failure make_complete(std::unique_ptr<p2p_operation> op, MPI_Request &request) noexcept {
     return failure_of(make_complete_request(std::move(op), request));
 }
 
@@ -77,7 +77,7 @@ failure failure_to_describe(const message_arguments &message, int error) noexcep
     return {error, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
 }
 
-bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept {
+bool start_send(const destination &to, send_mode how, p2p_operation &op, int &error) noexcept {
     const bool synchronous = how == send_mode::synchronous;
     error = MPI_SUCCESS;
     return to.receiver != nullptr
@@ -85,12 +85,12 @@ bool start_send(const destination &to, send_mode how, operation &op, int &error)
                : to.between->send(to.process, to.header, op, synchronous, error);
 }
 
-void start_receive(endpoint &at, const pattern &wanted, operation &op) noexcept {
+void start_receive(endpoint &at, const pattern &wanted, p2p_operation &op) noexcept {
     op.wanted = wanted;
     at.post(op);
 }
 
-void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept {
+void wait_for_send(endpoint *receiver, endpoint *own, p2p_operation &op) noexcept {
     for (waiting wait; !op.done.load(std::memory_order_acquire); wait()) {
         if (receiver != nullptr && receiver->any_arrived()) {
             receiver->drive();
@@ -103,7 +103,7 @@ void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept {
     }
 }
 
-void wait_for_receive(endpoint &at, operation &op) noexcept {
+void wait_for_receive(endpoint &at, p2p_operation &op) noexcept {
     for (waiting wait; !op.done.load(std::memory_order_acquire);) {
         if (!at.any_arrived() || !at.drive()) {
             wait();
@@ -120,7 +120,7 @@ failure send(const send_call &call, send_mode how) noexcept {
         send_copy(*to.receiver, call.data, to.header.source, to.header.index, to.header.tag)) [[likely]] {
         return {}; // without an operation
     }
-    operation op;
+    p2p_operation op;
     op.data = call.data;
     return failure_of(send_and_wait(call, how, op));
 }
@@ -129,7 +129,7 @@ failure isend(const send_call &call, send_mode how, MPI_Request *request) noexce
     if (call.wrong || request == nullptr) {
         return call.wrong ? call.wrong : null_request;
     }
-    std::unique_ptr<operation> op(new (std::nothrow) operation);
+    std::unique_ptr<p2p_operation> op(new (std::nothrow) p2p_operation);
     if (op == nullptr || !call.has_peer) {
         return make_complete(std::move(op), *request);
     }
@@ -142,7 +142,7 @@ failure isend(const send_call &call, send_mode how, MPI_Request *request) noexce
     if (error != MPI_SUCCESS) {
         return failure_of(error);
     }
-    operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
+    p2p_operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
     *request = sent.request;
     if (start_send(call.to, how, sent, error)) {
         sent.result.error = error; // the request tells it
@@ -155,7 +155,7 @@ failure receive(const receive_call &call, MPI_Status *status) noexcept {
     if (call.wrong) {
         return call.wrong;
     }
-    operation op;
+    p2p_operation op;
     op.data = call.data;
     if (call.at == nullptr) {
         op.result = no_message();
@@ -171,7 +171,7 @@ failure ireceive(const receive_call &call, MPI_Request *request) noexcept {
     if (call.wrong || request == nullptr) {
         return call.wrong ? call.wrong : null_request;
     }
-    std::unique_ptr<operation> op(new (std::nothrow) operation);
+    std::unique_ptr<p2p_operation> op(new (std::nothrow) p2p_operation);
     if (op == nullptr) {
         return failure_of(MPI_ERR_NO_MEM);
     }
@@ -183,7 +183,7 @@ failure ireceive(const receive_call &call, MPI_Request *request) noexcept {
     if (const int error = start_request(*op); error != MPI_SUCCESS) {
         return failure_of(error);
     }
-    operation &posted = *op.release(); // its request deletes it
+    p2p_operation &posted = *op.release(); // its request deletes it
     *request = posted.request;
     start_receive(*call.at, call.wanted, posted);
     return {};
@@ -193,7 +193,7 @@ failure send_receive(const send_call &sent, const receive_call &received, MPI_St
     if (sent.wrong || received.wrong) {
         return sent.wrong ? sent.wrong : received.wrong;
     }
-    operation receiving;
+    p2p_operation receiving;
     receiving.data = received.data;
     receiving.result = no_message();
     if (received.at != nullptr) {

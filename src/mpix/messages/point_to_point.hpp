@@ -49,12 +49,12 @@ struct destination {
 
 // Starts a send. True: it is complete, with the error class in `error`, and `op` is not used. Else it is complete when
 // `op.done` is set, or its request is complete. `op.data` is set.
-bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept;
-void start_receive(endpoint &at, const pattern &wanted, operation &op) noexcept;
+bool start_send(const destination &to, send_mode how, p2p_operation &op, int &error) noexcept;
+void start_receive(endpoint &at, const pattern &wanted, p2p_operation &op) noexcept;
 // Block until `op.done`. `receiver`: where the message was sent to, if that is in this process. `own`: an endpoint
 // whose messages are received meanwhile, or null.
-void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept;
-void wait_for_receive(endpoint &at, operation &op) noexcept;
+void wait_for_send(endpoint *receiver, endpoint *own, p2p_operation &op) noexcept;
+void wait_for_receive(endpoint &at, p2p_operation &op) noexcept;
 
 // The arguments of a call after the checks of its room.
 struct send_call {

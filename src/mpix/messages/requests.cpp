@@ -20,19 +20,19 @@ constinit endpoint::deferred_work cancelled_work;
 std::atomic<bool> has_cancelled_work{false};
 
 int query(void *state, MPI_Status *status) {
-    const auto &op = *static_cast<const operation *>(state);
+    const auto &op = *static_cast<const p2p_operation *>(state);
     set_status(status, op.result);
     return op.result.error;
 }
 
 int release(void *state) {
-    delete static_cast<operation *>(state);
+    delete static_cast<p2p_operation *>(state);
     return MPI_SUCCESS;
 }
 
 // A send cannot be cancelled: it completes when it is received.
 int cancel(void *state, int complete) {
-    auto &op = *static_cast<operation *>(state);
+    auto &op = *static_cast<p2p_operation *>(state);
     if (complete != 0 || op.at == nullptr) {
         return MPI_SUCCESS;
     }
@@ -69,7 +69,7 @@ void finish_cancelled() noexcept {
     work.finish();
 }
 
-int start_request(operation &op) noexcept {
+int start_request(p2p_operation &op) noexcept {
     if (mpi::table.Grequest_start(&query, &release, &cancel, &op, &op.request) != MPI_SUCCESS) {
         return MPI_ERR_OTHER;
     }
@@ -82,7 +82,7 @@ int start_request(operation &op) noexcept {
     return MPI_SUCCESS;
 }
 
-int make_complete_request(std::unique_ptr<operation> op, MPI_Request &request) noexcept {
+int make_complete_request(std::unique_ptr<p2p_operation> op, MPI_Request &request) noexcept {
     if (op == nullptr) {
         return MPI_ERR_NO_MEM;
     }

@@ -10,9 +10,9 @@
 namespace thence::messages {
 
 // Gives the operation a request. It was made with new, and the request deletes it. Returns an error class.
-int start_request(operation &op) noexcept;
+int start_request(p2p_operation &op) noexcept;
 // Gives the operation, which has ended, a request that is complete. Null: memory is exhausted. Returns an error class.
-int make_complete_request(std::unique_ptr<operation> op, MPI_Request &request) noexcept;
+int make_complete_request(std::unique_ptr<p2p_operation> op, MPI_Request &request) noexcept;
 
 // True while the request of an operation is open.
 inline bool any_open_request() noexcept {

@@ -132,7 +132,8 @@ void transport::post_headers() noexcept {
     headers_.post(comm_, header_tag, &take_block);
 }
 
-bool transport::send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept {
+bool transport::send(int process, const wire_header &header, p2p_operation &send, bool synchronous,
+                     int &error) noexcept {
     block *const message = take_block();
     if (message == nullptr) {
         error = MPI_ERR_NO_MEM;
@@ -187,7 +188,7 @@ bool transport::send(int process, const wire_header &header, operation &send, bo
     return false;
 }
 
-void transport::start_receive(operation &receive) noexcept {
+void transport::start_receive(p2p_operation &receive) noexcept {
     const bool fits = receive.result.error == MPI_SUCCESS;
     int code = MPI_SUCCESS;
     if (fits && receive.data.contiguous() && receive.data.bytes <= INT_MAX) {
@@ -263,7 +264,7 @@ bool transport::poll(std::size_t most) noexcept {
 }
 
 // `code`: what the test returned.
-void transport::ended(operation &op, int code) noexcept {
+void transport::ended(p2p_operation &op, int code) noexcept {
     if (op.result.error == MPI_SUCCESS) {
         op.result.error = class_of(code);
     }

@@ -43,8 +43,8 @@ public:
 
     // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_local(): true if the data have
     // been copied, or in case of an error.
-    bool send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept;
-    void start_receive(operation &receive) noexcept override;
+    bool send(int process, const wire_header &header, p2p_operation &send, bool synchronous, int &error) noexcept;
+    void start_receive(p2p_operation &receive) noexcept override;
 
     static constexpr std::size_t window = 16; // receives for headers
     // Takes at most so many messages. Returns true if anything has happened.
@@ -64,7 +64,7 @@ private:
     void post_headers() noexcept;
     void arrived(block *message, int process) noexcept;
     bool poll_operations() noexcept;
-    static void ended(operation &op, int code) noexcept;
+    static void ended(p2p_operation &op, int code) noexcept;
 
     MPI_Comm comm_;
     router route_;
@@ -78,11 +78,11 @@ private:
     base::spin_lock polling_; // guards these
     mpi::posted_receives<block, window> headers_;
     std::vector<block *> polled_blocks_;
-    std::vector<operation *> polled_;
+    std::vector<p2p_operation *> polled_;
 
     base::spin_lock lock_; // guards what was started since the last poll
     std::vector<block *> sending_;
-    std::vector<operation *> moving_;
+    std::vector<p2p_operation *> moving_;
     std::atomic<std::size_t> under_way_{0}; // the length of all four lists
 };
 

@@ -3,7 +3,7 @@
 #include "mpix/queues/queue.hpp"
 
 #include "core/base/spin_lock.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "mpix/queues/enqueued_requests.hpp"
 #include "mpix/queues/source.hpp"
@@ -84,7 +84,7 @@ void queue::count(long n) noexcept {
 }
 
 // Null if memory is exhausted. Without `what` it is a wait or a release. `enqueueing_` is held.
-item *queue::take_item(const operation *what) noexcept {
+item *queue::take_item(const enqueued_operation *what) noexcept {
     if (spare_.empty()) {
         const std::scoped_lock guard(mutex_);
         spare_ = unused_.take_all();
@@ -215,7 +215,7 @@ enqueuing queue::push_with_wait(item &added) noexcept {
                : enqueuing::refused_rest;
 }
 
-enqueuing queue::enqueue(const operation &what, MPI_Status *status) noexcept {
+enqueuing queue::enqueue(const enqueued_operation &what, MPI_Status *status) noexcept {
     const std::scoped_lock guard(enqueueing_);
     item *it = take_item(&what);
     if (it == nullptr) {
@@ -234,7 +234,8 @@ enqueuing queue::enqueue(const operation &what, MPI_Status *status) noexcept {
     return how;
 }
 
-enqueuing queue::enqueue(const operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept {
+enqueuing queue::enqueue(const enqueued_operation &what, std::vector<copy_back> &&copies,
+                         MPI_Request *request) noexcept {
     const std::scoped_lock guard(enqueueing_);
     item *it = take_item(&what);
     if (it == nullptr) {

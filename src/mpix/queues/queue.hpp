@@ -3,8 +3,8 @@
 //
 // Each enqueued call is an item. It has a number, in the order of the queue. When the queue reaches it, the queue
 // stores that number in the trigger word (or launches a function that does). A thread that makes progress sees the word
-// and begins all items up to it: it starts the operation (operation.hpp), or notes that the queue now waits. If the
-// queue waits behind the item, it waits until the done word has reached the number of that wait. Words are compared
+// and begins all items up to it: it starts the operation (enqueued_operation.hpp), or notes that the queue now waits. If
+// the queue waits behind the item, it waits until the done word has reached the number of that wait. Words are compared
 // modulo 2^32.
 //
 // Invariants:
@@ -21,7 +21,7 @@
 
 #include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
-#include "mpix/queues/operation.hpp"
+#include "mpix/queues/enqueued_operation.hpp"
 
 #include <thence/enqueue.h>
 
@@ -62,7 +62,7 @@ struct item {
     int references = 0;
 
     // An operation, if `op.start` is not null. `op.arguments`: `inside`, or memory of its own.
-    operation op;
+    enqueued_operation op;
     MPI_Request request = MPI_REQUEST_NULL;      // of MPI
     MPI_Request user_request = MPI_REQUEST_NULL; // what the program waits for, of a call that does not wait
     bool in_table = false;                       // of enqueued_requests.cpp
@@ -110,8 +110,8 @@ public:
     }
 
     // Enqueue an operation for which the queue waits, one for which it does not, and waits for such.
-    enqueuing enqueue(const operation &what, MPI_Status *status) noexcept;
-    enqueuing enqueue(const operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept;
+    enqueuing enqueue(const enqueued_operation &what, MPI_Status *status) noexcept;
+    enqueuing enqueue(const enqueued_operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept;
     enqueuing enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept;
     // Enqueues a copy in the order of the queue. False: the queue refused it.
     bool copy(void *to, const void *from, std::size_t bytes) noexcept;
@@ -143,7 +143,7 @@ private:
     explicit queue(const thence_queue &which) noexcept : handle_(which) {}
     static void triggered(void *self) noexcept;
     static int completed(int error, MPI_Status *status, void *data) noexcept;
-    item *take_item(const operation *what) noexcept;
+    item *take_item(const enqueued_operation *what) noexcept;
     void give_item(item &it) noexcept;
     bool push(item &added, bool waits = false) noexcept;
     bool push_release(void *memory) noexcept;

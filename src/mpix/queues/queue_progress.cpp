@@ -3,7 +3,7 @@
 #include "mpix/queues/queue.hpp"
 
 #include "core/continuation/attach.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "mpix/queues/source.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multiplex communicators from their creation to their end: the attribute, and the groups of this process.
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"

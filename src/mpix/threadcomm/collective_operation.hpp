@@ -60,7 +60,7 @@ public:
 
 private:
     struct started {
-        messages::operation op;
+        messages::p2p_operation op;
         bool is_send = false;
         messages::endpoint *receiver = nullptr; // of a send to a rank of this process
     };

@@ -2,7 +2,7 @@
 // MPIX_Threadcomm_init, _start, _finish and _free.
 #include "mpix/threadcomm/create.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/implementation.hpp"

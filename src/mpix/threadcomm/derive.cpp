@@ -182,7 +182,7 @@ int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *r
         return code;
     }
     const int error = messages::make_complete_request(
-        std::unique_ptr<messages::operation>(new (std::nothrow) messages::operation), *request);
+        std::unique_ptr<messages::p2p_operation>(new (std::nothrow) messages::p2p_operation), *request);
     return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, error, "MPI makes no request");
 }
 

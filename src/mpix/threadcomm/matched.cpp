@@ -141,7 +141,7 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     }
     member &owner = *from->receiver;
     communicator &comm = *owner.comm;
-    std::unique_ptr<messages::operation> op(new (std::nothrow) messages::operation);
+    std::unique_ptr<messages::p2p_operation> op(new (std::nothrow) messages::p2p_operation);
     if (op == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
@@ -157,7 +157,7 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     messages::unexpected *const taken = from->what;
     give_entry(*from);
     *message = MPI_MESSAGE_NULL;
-    messages::operation &receive = request != nullptr ? *op.release() : *op;
+    messages::p2p_operation &receive = request != nullptr ? *op.release() : *op;
     messages::endpoint::receive_taken(taken, receive);
     if (request != nullptr) {
         return MPI_SUCCESS;

@@ -9,7 +9,7 @@ namespace thence::threadcomm {
 using mpi::table;
 
 void nonblocking::end() noexcept {
-    messages::operation &op = *op_;
+    messages::p2p_operation &op = *op_;
     op.result = {};
     op.result.error = collective_.error();
     messages::endpoint &at = me_.collective;

@@ -24,7 +24,7 @@ class nonblocking final : public messages::scheduled {
 public:
     // `begin`: as in run(). Sets the request of the call. Returns an error class.
     template <class Begin> static int start(collective_call &call, member &me, Begin begin) {
-        auto op = std::make_unique<messages::operation>();
+        auto op = std::make_unique<messages::p2p_operation>();
         std::unique_ptr<nonblocking> made(new nonblocking(me, call));
         if (const int error = messages::start_request(*op); error != MPI_SUCCESS) {
             return error;
@@ -70,7 +70,7 @@ private:
     }
 
     member &me_;
-    messages::operation *op_ = nullptr;
+    messages::p2p_operation *op_ = nullptr;
     collective_call kept_; // its datatypes and its operation
     collective_operation collective_;
     std::optional<algorithm> all_;

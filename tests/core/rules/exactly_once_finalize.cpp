@@ -2,7 +2,7 @@
 // Exactly once, also if MPI_Finalize is called while callbacks attach and operations complete. Part of exactly_once.
 #include "race.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/request.hpp"
 
 #include <algorithm>

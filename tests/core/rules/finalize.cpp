@@ -4,7 +4,7 @@
 #include "library.hpp"
 
 #include "core/base/settings.hpp"
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"

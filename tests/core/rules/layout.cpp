@@ -5,7 +5,7 @@
 
 #if defined(OPEN_MPI)
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/engine/engine.hpp"
 #include "core/progress/interposed.hpp"
 

@@ -2,7 +2,7 @@
 // Generalized requests with poll functions. Wait functions: grequest_waits.cpp.
 #include "polled_work.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/source.hpp"

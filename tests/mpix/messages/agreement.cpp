@@ -146,7 +146,7 @@ TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator
     thence::messages::endpoint *const at = this_side.find(first, 1);
     ASSERT_NE(at, nullptr);
     EXPECT_EQ(this_side.find(first, 2), nullptr);
-    thence::messages::operation unused;
+    thence::messages::p2p_operation unused;
     const int sent = 7;
     unused.data = thence::messages::bytes_at(&sent, sizeof sent);
     EXPECT_TRUE(send_local(*at, unused, 0, 0, 3, false));
@@ -154,7 +154,7 @@ TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator
     ASSERT_NE(copy, nullptr);
     EXPECT_EQ(copy->context, first);
     int got = -1;
-    thence::messages::operation received;
+    thence::messages::p2p_operation received;
     received.data = thence::messages::bytes_at(&got, sizeof got);
     received.wanted = {0, 0, 3};
     copy->endpoints[1].post(received);

@@ -59,12 +59,12 @@ protected:
     ~matching() override { thence::fake::world.end(); }
 
     // True if the data were copied.
-    bool send(operation &op, const std::vector<int> &data, int source, int tag, bool synchronous = false,
+    bool send(p2p_operation &op, const std::vector<int> &data, int source, int tag, bool synchronous = false,
               int index = 0) {
         op.data = bytes_at(data.data(), data.size() * sizeof(int));
         return send_local(at, op, source, index, tag, synchronous);
     }
-    void post(operation &op, std::vector<int> &room, pattern wanted) {
+    void post(p2p_operation &op, std::vector<int> &room, pattern wanted) {
         op.data = bytes_at(room.data(), room.size() * sizeof(int));
         op.wanted = wanted;
         at.post(op);
@@ -81,8 +81,8 @@ TEST_F(matching, each_size_arrives_whole) {
             for (const bool synchronous : {true, false}) {
                 std::vector<int> out(n, 7);
                 std::vector<int> in(n, -1);
-                operation sent;
-                operation received;
+                p2p_operation sent;
+                p2p_operation received;
                 if (posted_first) {
                     post(received, in, {3, 0, 5});
                 }
@@ -104,13 +104,13 @@ TEST_F(matching, each_size_arrives_whole) {
 }
 
 TEST_F(matching, a_receive_takes_the_oldest_message_that_matches) {
-    operation unused;
+    p2p_operation unused;
     for (int i = 0; i < 6; ++i) {
         send(unused, {i}, i % 2, i);
     }
     const auto take = [&](pattern wanted) {
         std::vector<int> in{-1};
-        operation received;
+        p2p_operation received;
         post(received, in, wanted);
         EXPECT_TRUE(received.done);
         return in[0];
@@ -125,14 +125,14 @@ TEST_F(matching, a_receive_takes_the_oldest_message_that_matches) {
 
 TEST_F(matching, a_message_goes_to_the_oldest_receive_that_matches) {
     std::array<std::vector<int>, 4> in;
-    std::array<operation, 4> ops;
+    std::array<p2p_operation, 4> ops;
     const std::array<pattern, 4> wanted{pattern{2, 0, 9}, pattern{MPI_ANY_SOURCE, 0, 1}, pattern{1, 0, MPI_ANY_TAG},
                                         pattern{MPI_ANY_SOURCE, 0, MPI_ANY_TAG}};
     for (std::size_t i = 0; i < 4; ++i) {
         in[i] = {-1};
         post(ops[i], in[i], wanted[i]);
     }
-    operation unused;
+    p2p_operation unused;
     send(unused, {10}, 1, 1); // the second
     send(unused, {11}, 1, 1); // the third
     send(unused, {12}, 1, 1); // the fourth
@@ -145,21 +145,21 @@ TEST_F(matching, a_message_goes_to_the_oldest_receive_that_matches) {
 }
 
 TEST_F(matching, the_second_number_of_a_sender_is_matched_or_any) {
-    operation unused;
+    p2p_operation unused;
     send(unused, {1}, 0, 0, false, 3);
     send(unused, {2}, 0, 0, false, 4);
     std::vector<int> in{-1};
-    operation fourth;
+    p2p_operation fourth;
     post(fourth, in, {0, 4, 0});
     EXPECT_EQ(in[0], 2);
-    operation any;
+    p2p_operation any;
     post(any, in, {0, any_index, 0});
     EXPECT_EQ(in[0], 1);
     EXPECT_EQ(any.result.index, 3);
 }
 
 TEST_F(matching, a_probe_leaves_the_message_and_a_matched_probe_takes_it) {
-    operation unused;
+    p2p_operation unused;
     outcome found;
     EXPECT_FALSE(at.probe({}, found));
     send(unused, {1, 2}, 4, 6);
@@ -172,7 +172,7 @@ TEST_F(matching, a_probe_leaves_the_message_and_a_matched_probe_takes_it) {
     EXPECT_TRUE(at.probe({}, found));
     EXPECT_EQ(found.bytes, sizeof(int));
     std::vector<int> in{-1, -1};
-    operation received;
+    p2p_operation received;
     received.data = bytes_at(in.data(), sizeof(int) * 2);
     endpoint::receive_taken(taken, received);
     EXPECT_TRUE(received.done);
@@ -182,10 +182,10 @@ TEST_F(matching, a_probe_leaves_the_message_and_a_matched_probe_takes_it) {
 
 TEST_F(matching, what_does_not_fit_is_an_error_and_is_not_written) {
     for (const std::size_t n : {2U, 100U, 5000U}) {
-        operation sent;
+        p2p_operation sent;
         std::vector<int> in(n - 1, -1);
         in.push_back(-5);
-        operation received;
+        p2p_operation received;
         received.data = bytes_at(in.data(), sizeof(int) * (n - 1));
         const std::vector<int> out(n, 8);
         send(sent, out, 0, 0);
@@ -199,14 +199,14 @@ TEST_F(matching, what_does_not_fit_is_an_error_and_is_not_written) {
 
 TEST_F(matching, a_receive_is_withdrawn_unless_a_message_has_matched) {
     std::vector<int> in{-1};
-    operation first;
-    operation second;
+    p2p_operation first;
+    p2p_operation second;
     post(first, in, {0, 0, 1});
     post(second, in, {0, 0, 2});
     endpoint::deferred_work left;
     EXPECT_TRUE(at.withdraw(first, left));
     EXPECT_TRUE(left.empty());
-    operation unused;
+    p2p_operation unused;
     send(unused, {5}, 0, 2);
     EXPECT_FALSE(at.withdraw(second, left));
     EXPECT_FALSE(second.done) << "MPI is not called inside its cancel function";
@@ -218,13 +218,13 @@ TEST_F(matching, a_receive_is_withdrawn_unless_a_message_has_matched) {
 }
 
 TEST_F(matching, more_messages_than_the_queue_holds) {
-    operation unused;
+    p2p_operation unused;
     for (int i = 0; i < 5000; ++i) {
         send(unused, {i}, 0, 0);
     }
     for (int i = 0; i < 5000; ++i) {
         std::vector<int> in{-1};
-        operation received;
+        p2p_operation received;
         post(received, in, {});
         ASSERT_EQ(in[0], i);
     }
@@ -238,11 +238,11 @@ TEST_F(matching, as_the_text_of_mpi_says) {
     std::mt19937 random(5);
     for (int round = 0; round < 300; ++round) {
         std::vector<sent> model;
-        std::vector<std::unique_ptr<operation>> ops;
+        std::vector<std::unique_ptr<p2p_operation>> ops;
         std::vector<std::unique_ptr<std::vector<int>>> rooms;
         std::vector<std::pair<std::size_t, pattern>> waiting;
         std::vector<int> expected;
-        operation unused;
+        p2p_operation unused;
         for (int step = 0; step < 60; ++step) {
             if (random() % 2 == 0) {
                 const sent message{static_cast<int>(random() % 3), static_cast<int>(random() % 3), step};
@@ -265,7 +265,7 @@ TEST_F(matching, as_the_text_of_mpi_says) {
             pattern wanted;
             wanted.source = random() % 3 == 0 ? MPI_ANY_SOURCE : static_cast<int>(random() % 3);
             wanted.tag = random() % 3 == 0 ? MPI_ANY_TAG : static_cast<int>(random() % 3);
-            ops.push_back(std::make_unique<operation>());
+            ops.push_back(std::make_unique<p2p_operation>());
             rooms.push_back(std::make_unique<std::vector<int>>(1, -1));
             expected.push_back(-1);
             const auto match = std::ranges::find_if(model, [&](const sent &each) {
@@ -291,7 +291,7 @@ TEST_F(matching, as_the_text_of_mpi_says) {
         }
         for (const sent &each : model) {
             std::vector<int> in{-1};
-            operation received;
+            p2p_operation received;
             post(received, in, {});
             ASSERT_EQ(in[0], each.value);
         }
@@ -301,21 +301,21 @@ TEST_F(matching, as_the_text_of_mpi_says) {
 // MPI calls the cancel function under a lock which MPI_Grequest_complete takes, too.
 TEST_F(matching, a_cancel_completes_nothing_itself) {
     ASSERT_TRUE(begin_use());
-    std::array<operation *, 3> ops{}; // their requests delete them
+    std::array<p2p_operation *, 3> ops{}; // their requests delete them
     std::array<MPI_Request, 3> requests{};
     std::array<std::vector<int>, 3> in;
     for (int i = 0; i < 3; ++i) {
         const auto at_i = static_cast<std::size_t>(i);
-        ops[at_i] = new operation;
+        ops[at_i] = new p2p_operation;
         ASSERT_EQ(start_request(*ops[at_i]), MPI_SUCCESS);
         requests[at_i] = ops[at_i]->request;
         in[at_i] = {-1};
         post(*ops[at_i], in[at_i], {MPI_ANY_SOURCE, 0, i});
     }
-    operation blocked; // of another thread
+    p2p_operation blocked; // of another thread
     std::vector<int> blocked_data{-1};
     post(blocked, blocked_data, {MPI_ANY_SOURCE, 0, 3});
-    operation unused;
+    p2p_operation unused;
     for (const int tag : {1, 2, 3}) {
         EXPECT_TRUE(send(unused, {tag}, 0, tag));
     }
@@ -340,13 +340,13 @@ TEST_F(matching, a_cancel_completes_nothing_itself) {
 
 // Its callback could wait for a thread that needs an endpoint for the first time, and so for the end of the drive.
 TEST_F(matching, no_callback_runs_while_endpoints_are_driven_for_requests) {
-    auto *const received = new operation; // its request deletes it
+    auto *const received = new p2p_operation; // its request deletes it
     ASSERT_EQ(start_request(*received), MPI_SUCCESS);
     MPI_Request request = received->request;
     std::vector<int> in(1, -1);
     post(*received, in, {});
     const completions_watched watched;
-    operation sent;
+    p2p_operation sent;
     EXPECT_TRUE(send(sent, {42}, 0, 0));
     EXPECT_TRUE(drive_needed());
     EXPECT_EQ(completed, 1);

@@ -92,29 +92,29 @@ TEST_F(endpoint_stress, messages_arrive_once_and_in_order_whoever_drives) {
             for (int round = 0; round < rounds; ++round) {
                 const std::size_t n = std::array<std::size_t, 3>{1, 64, 4096}[static_cast<std::size_t>(round % 3)];
                 std::vector<std::vector<int>> in(count, std::vector<int>(n, -1));
-                std::vector<std::unique_ptr<operation>> receives;
+                std::vector<std::unique_ptr<p2p_operation>> receives;
                 for (int from = 0; from < count; ++from) {
-                    receives.push_back(std::make_unique<operation>());
+                    receives.push_back(std::make_unique<p2p_operation>());
                     receives.back()->data = bytes_at(in[static_cast<std::size_t>(from)].data(), n * sizeof(int));
                     receives.back()->wanted = {from, 0, MPI_ANY_TAG};
                     at[static_cast<std::size_t>(me)]->post(*receives.back());
                 }
                 const std::vector<int> out(n, 1000 * me + round);
-                std::vector<std::unique_ptr<operation>> sends;
+                std::vector<std::unique_ptr<p2p_operation>> sends;
                 for (int to = 0; to < count; ++to) {
-                    auto op = std::make_unique<operation>();
+                    auto op = std::make_unique<p2p_operation>();
                     op->data = bytes_at(out.data(), n * sizeof(int));
                     if (!send_local(*at[static_cast<std::size_t>(to)], *op, me, 0, round, round % 5 == 0)) {
                         sends.push_back(std::move(op));
                     }
                 }
-                const auto wait_for = [&](operation &op) {
+                const auto wait_for = [&](p2p_operation &op) {
                     for (waiting wait; !op.done.load(std::memory_order_acquire); wait()) {
                         at[static_cast<std::size_t>(me)]->drive();
                     }
                 };
                 for (int from = 0; from < count; ++from) {
-                    operation &op = *receives[static_cast<std::size_t>(from)];
+                    p2p_operation &op = *receives[static_cast<std::size_t>(from)];
                     wait_for(op);
                     ASSERT_EQ(op.result.tag, round);
                     ASSERT_EQ(in[static_cast<std::size_t>(from)], std::vector<int>(n, 1000 * from + round));

@@ -64,7 +64,7 @@ protected:
         int got = -1;
         outcome found;
         if (here.probe({MPI_ANY_SOURCE, 0, 3}, found)) {
-            operation op;
+            p2p_operation op;
             op.data = bytes_at(&got, sizeof got);
             op.wanted = {MPI_ANY_SOURCE, 0, 3};
             here.post(op);
@@ -85,7 +85,7 @@ TEST_F(transports, a_send_that_mpi_refuses_is_an_error) {
     for (const bool headers : {true, false}) {
         refuse_headers = headers;
         for (const std::size_t bytes : {std::size_t{8}, large}) {
-            operation op;
+            p2p_operation op;
             op.data = bytes_at(data.data(), bytes);
             int error = MPI_SUCCESS;
             EXPECT_TRUE(t.send(0, {}, op, false, error));
@@ -99,7 +99,7 @@ TEST_F(transports, a_receive_that_mpi_refuses_ends_with_an_error) {
     std::vector<unsigned char> data(large);
     table.Irecv = &irecv;
     for (const std::size_t room : {large, large / 2}) {
-        operation op;
+        p2p_operation op;
         op.data = bytes_at(data.data(), room);
         op.remote = &t;
         op.process = 0;

@@ -2,7 +2,7 @@
 // Enqueued operations: their order, their errors, waits for several of them, and queues that refuse.
 #include "scripted_queue.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "mpix/streams/stream.hpp"
 
 #include <thread>

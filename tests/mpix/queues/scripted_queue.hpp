@@ -92,7 +92,7 @@ public:
 
 private:
     static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
-    queues::operation operation_of(scripted_operation *const &pointer) {
+    queues::enqueued_operation operation_of(scripted_operation *const &pointer) {
         return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, not_begun_, nullptr};
     }
     template <class Step> int add(Step step) {

@@ -2,7 +2,7 @@
 // Progress for one stream serves that stream first: its queue's operations begin before those of other queues.
 #include "scripted_queue.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "mpix/streams/stream.hpp"
 
 #include <thence/progress.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/continuation/library.hpp"
+#include "core/continuation/lifetime.hpp"
 
 #include "core/base/settings.hpp"
 #include "core/continuation/complete.hpp"

@@ -16,7 +16,7 @@
 
 namespace thence::queues {
 
-struct operation {
+struct enqueued_operation {
     thence_start_function *start = nullptr;
     const void *arguments = nullptr;
     std::size_t size = 0;
