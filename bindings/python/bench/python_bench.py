@@ -8,13 +8,15 @@ python_await  A message of 8 bytes to the other rank and back. Median of the mic
               beyond `request.Wait()` (a round trip has one await), with 1 and with 1,000 receives outstanding.
               Both ways take turns in one run. The other rank uses MPI's blocking calls.
 python_idle   Processor time of a loop with 100 pending receives, in percent of a processor.
-python_rate   Completions per second with 1,000 receives in flight, against a loop over Request.Testsome with
-              asyncio.sleep(0). Both take turns in one run; the ratio of the medians.
+python_rate   Completions per second with 1,000 receives in flight: one that completes is posted again. The other rank
+              sends to them in random order, at most 32 ahead of what was received. Against a loop over Request.Testsome
+              with asyncio.sleep(0). Both take turns in one run; the ratio of the medians.
 """
 
 import argparse
 import asyncio
 import json
+import random
 import statistics
 import sys
 import time
@@ -30,7 +32,8 @@ BARS = {
     "python_idle": {"percent": ("<=", 2.0)},
     "python_rate": {"ratio": (">=", 2.0)},
 }
-STOP, ECHO, BURST = 1, 2, 3
+STOP, ECHO, RATE, RECEIVED = 1, 2, 3, 4
+IN_FLIGHT, AHEAD, MESSAGES = 1000, 32, 4096  # of python_rate; messages: a multiple of AHEAD
 ROUNDS, WARM_UP = 300, 50
 
 
@@ -46,8 +49,12 @@ def serve():
         if tag == ECHO:
             COMM.Send(buffer, 0, ECHO)
         else:
-            for request in [COMM.Isend(buffer, 0, 1000 + i) for i in range(int(buffer[0]))]:
-                request.Wait()
+            order = random.Random(1)
+            for sent in range(MESSAGES):
+                if sent >= AHEAD and sent % AHEAD == 0:
+                    COMM.Recv(buffer, 0, RECEIVED)
+                COMM.Send(buffer, 0, 1000 + order.randrange(IN_FLIGHT))
+            COMM.Recv(buffer, 0, RECEIVED)
 
 
 async def round_trips(awaits):
@@ -93,32 +100,71 @@ async def python_idle():
     return {"percent": used / 5 * 100}
 
 
-async def burst_by_thence(buffers):
-    count = len(buffers)
-    requests = [COMM.Irecv(each, PEER, 1000 + i) for i, each in enumerate(buffers)]
-    COMM.Send(np.full(1, float(count)), PEER, BURST)
-    async for _ in thence.completions(requests):
-        pass
+class Receives:
+    """The receives of one run of python_rate."""
+
+    def __init__(self, buffers):
+        self.buffers = buffers
+        self.requests = [self.post(i) for i in range(IN_FLIGHT)]
+        self.received = 0
+        COMM.Send(self.buffers[0], PEER, RATE)
+
+    def post(self, i):
+        return COMM.Irecv(self.buffers[i], PEER, 1000 + i)
+
+    def note(self):
+        self.received += 1
+        if self.received % AHEAD == 0:
+            COMM.Send(self.buffers[0], PEER, RECEIVED)
 
 
-async def burst_by_testsome(buffers):
-    count = len(buffers)
-    requests = [COMM.Irecv(each, PEER, 1000 + i) for i, each in enumerate(buffers)]
-    COMM.Send(np.full(1, float(count)), PEER, BURST)
-    left = count
-    while left:
-        left -= len(MPI.Request.Testsome(requests) or ())
+async def rate_by_thence(buffers):
+    receives = Receives(buffers)
+    done = asyncio.Event()
+    operations = [None] * IN_FLIGHT
+
+    def completed(operation):
+        receives.note()
+        i = operation.result().tag - 1000
+        operations[i] = thence.attach(receives.post(i), completed)
+        if receives.received == MESSAGES:
+            done.set()
+
+    for i, request in enumerate(receives.requests):
+        operations[i] = thence.attach(request, completed)
+    begin = time.perf_counter()
+    await done.wait()
+    rate = MESSAGES / (time.perf_counter() - begin)
+    requests = [operation.request for operation in operations]
+    for operation in operations:
+        operation.completed = None
+        operation.cancel()
+    while any(request != MPI.REQUEST_NULL for request in requests):
         await asyncio.sleep(0)
+    return rate
+
+
+async def rate_by_testsome(buffers):
+    receives = Receives(buffers)
+    begin = time.perf_counter()
+    while receives.received < MESSAGES:
+        for i in MPI.Request.Testsome(receives.requests) or ():
+            receives.note()
+            receives.requests[i] = receives.post(i)
+        await asyncio.sleep(0)
+    rate = MESSAGES / (time.perf_counter() - begin)
+    for request in receives.requests:
+        request.Cancel()
+    MPI.Request.Waitall(receives.requests)
+    return rate
 
 
 async def python_rate():
-    buffers = [np.zeros(1) for _ in range(1000)]
-    rates = {burst_by_thence: [], burst_by_testsome: []}
-    for _ in range(15):
-        for burst, each in rates.items():
-            begin = time.perf_counter()
-            await burst(buffers)
-            each.append(len(buffers) / (time.perf_counter() - begin))
+    buffers = [np.zeros(1) for _ in range(IN_FLIGHT)]
+    rates = {rate_by_thence: [], rate_by_testsome: []}
+    for _ in range(5):
+        for run, each in rates.items():
+            each.append(await run(buffers))
     ours, theirs = (statistics.median(each) for each in rates.values())
     return {"per_second": ours, "testsome_per_second": theirs, "ratio": ours / theirs}
 

@@ -4,7 +4,7 @@
 // that put the first entry in is about to write to it. No call of MPI or Python is made while the mutex is held.
 #include "bridge.h"
 
-#include <array>
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -29,6 +29,10 @@ struct thence_python_channel {
     thence_python_operation *free = nullptr;
     std::deque<thence_python_operation> all;
     long used = 0; // operations that are not free
+    // Of completes_soon(), and of the thread of the loop.
+    unsigned skips = 0; // how many calls do not wait, after one that has waited in vain;
+    unsigned left = 0;  // and how many of them are left
+    unsigned in_a_row = 0;
 
     explicit thence_python_channel(int eventfd) : descriptor(eventfd) {}
     thence_python_channel &operator=(thence_python_channel &&) = delete;
@@ -110,9 +114,44 @@ int prepare(operation &made) {
     return MPI_SUCCESS;
 }
 
+// Whether the operation completes within a short time, with `error`.
+bool completes_soon(thence_python_channel &channel, MPI_Request *request, MPI_Status *status, int &error) {
+    constexpr std::int64_t longest = 30000; // about what it costs to wake a loop that sleeps
+    constexpr unsigned most_skips = 63;
+    constexpr unsigned most_in_a_row = 64;
+    if (channel.in_a_row == most_in_a_row) {
+        channel.in_a_row = 0;
+        return false;
+    }
+    const bool waits = channel.left == 0;
+    channel.left -= waits ? 0 : 1;
+    struct test {
+        MPI_Request *request;
+        MPI_Status *status;
+        int flag = 0;
+        int error = MPI_SUCCESS;
+    } tested{request, status};
+    const auto is_done = [](void *data) {
+        test &t = *static_cast<test *>(data);
+        t.error = MPI_Test(t.request, &t.flag, t.status);
+        return t.flag != 0 || t.error != MPI_SUCCESS;
+    };
+    const bool done = thence_python::test_until(is_done, &tested, waits ? longest : 0);
+    if (waits) {
+        channel.skips = done ? 0 : std::min(2 * channel.skips + 1, most_skips);
+        channel.left = channel.skips;
+    }
+    channel.in_a_row = done ? channel.in_a_row + 1 : 0;
+    error = tested.error;
+    return done;
+}
+
 // Returns the operation, or null if it is complete or could not be attached.
 operation *attach_one(thence_python_channel &channel, MPI_Request *request, MPI_Status *status, unsigned flags,
                       int &error) {
+    if ((flags & THENCE_PYTHON_SOON) != 0 && completes_soon(channel, request, status, error)) {
+        return nullptr;
+    }
     operation *made = take(channel);
     if (made == nullptr) {
         error = MPI_ERR_NO_MEM;

@@ -26,7 +26,13 @@ typedef struct thence_python_channel thence_python_channel;
 typedef struct thence_python_operation thence_python_operation;
 
 /** Flags of thence_python_attach(). */
-enum { THENCE_PYTHON_PERSISTENT = 1 /**< the request is persistent */ };
+enum {
+    THENCE_PYTHON_PERSISTENT = 1, /**< the request is persistent */
+    /** Poll for up to 30 microseconds whether the operation completes: the answer of a fast partner comes sooner than a
+     *  thread that sleeps wakes. After a time in vain the next ones are left out: 1, then 3, up to 63 of them; and
+     *  after 64 in a row that completed so the loop gets its turn. */
+    THENCE_PYTHON_SOON = 2
+};
 
 /** @return the ABI that this library was built for: `openmpi`, `mpich` or `mpiabi`. Threads: any. */
 THENCE_EXPORT const char *thence_python_abi(void);

@@ -185,6 +185,18 @@ no_progress::~no_progress() {
     cancelling.fetch_sub(1);
 }
 
+bool test_until(bool (*test)(void *), void *data, std::int64_t longest) {
+    const std::int64_t end = longest > 0 ? now() + longest : 0;
+    do {
+        // If the lock is not free, the thread makes progress at this moment.
+        const std::unique_lock guard(in_mpi, std::try_to_lock);
+        if (guard.owns_lock() && cancelling.load() == 0 && test(data)) {
+            return true;
+        }
+    } while (longest > 0 && now() < end);
+    return false;
+}
+
 } // namespace thence_python
 
 int thence_python_start(std::int64_t longest) {

@@ -3,6 +3,8 @@
 // alone, on every MPI; Python stops it before MPI_Finalize. It rests while no operation is outstanding.
 #pragma once
 
+#include <cstdint>
+
 namespace thence_python {
 
 // Before an operation is attached. Wakes the thread if it rests.
@@ -17,5 +19,9 @@ public:
     ~no_progress();
     no_progress &operator=(no_progress &&) = delete;
 };
+
+// Calls `test`, which tests a request, until it returns true, for at most so many nanoseconds. As the thread, it stays
+// out of MPI while an operation is cancelled. Returns whether `test` has returned true.
+bool test_until(bool (*test)(void *), void *data, std::int64_t longest);
 
 } // namespace thence_python

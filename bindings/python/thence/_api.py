@@ -51,10 +51,11 @@ async def wait(request: MPI.Request) -> MPI.Status:
     Notes
     -----
     If the task is cancelled, Thence asks MPI once to cancel the operation. Its buffer is kept until MPI has completed
-    it. An operation that is complete already needs no turn of the loop.
+    it. An operation that is complete already, or within 30 microseconds, needs no turn of the loop; but after 64 of them
+    in a row the loop gets one. After a time in vain the next calls do not wait: 1 of them, then 3, up to 63.
     """
     channel = _current_channel()
-    (operation,) = channel.start((request,))
+    (operation,) = channel.start((request,), soon=True)
     if operation.error is None:
         await channel.completion(operation)
     return operation.result()

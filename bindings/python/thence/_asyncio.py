@@ -21,6 +21,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 50e-6, 1e-3
 
 _channels: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # of loops that are not closed
 _orphans: list[Channel] = []  # channels of closed loops, with operations that MPI has not completed
+_recent: tuple[Callable[[], Any], Any] = (lambda: None), None  # a loop and its channel: the last that was asked for
 _lock = threading.Lock()
 _polling_reported = False
 
@@ -37,8 +38,8 @@ class LoopChannel(Channel):
         if not self.has_thread:
             _report_polling()
 
-    def start(self, requests):
-        operations = super().start(requests)
+    def start(self, requests, soon=False):
+        operations = super().start(requests, soon)
         if not self.has_thread and self.pending and self._poll_handle is None:
             self._misses = 0
             self._poll_handle = self._loop().call_soon(self._poll)
@@ -138,7 +139,11 @@ def _look_after_closed_loops():
 
 def current_channel():
     """Return the channel of the running loop."""
+    global _recent
     loop = asyncio.get_running_loop()
+    recent_loop, channel = _recent
+    if recent_loop() is loop:
+        return channel
     channel = _channels.get(loop)
     if channel is None:
         _library.require()
@@ -146,6 +151,7 @@ def current_channel():
             _look_after_closed_loops()
             channel = _channels[loop] = LoopChannel(loop)
             weakref.finalize(loop, _forget, channel)
+    _recent = weakref.ref(loop), channel
     return channel
 
 

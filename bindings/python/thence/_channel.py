@@ -121,6 +121,15 @@ def not_cancelled(error: BaseException | None) -> tuple[Operation, ...]:
     return ()
 
 
+class _Arrays:
+    """What the library reads and writes when requests are attached."""
+
+    def __init__(self, count):
+        vector = ctypes.c_void_p * count
+        self.requests, self.statuses, self.handles = vector(), vector(), vector()
+        self.errors = (ctypes.c_int * count)()
+
+
 class Channel:
     """The operations of one loop. All methods are called in the thread of the loop, or under a lock."""
 
@@ -134,13 +143,16 @@ class Channel:
         self.pending = {}
         self._operations = (ctypes.c_void_p * _CAPACITY)()
         self._errors = (ctypes.c_int * _CAPACITY)()
+        self._arrays_of_one = _Arrays(1)
 
-    def start(self, requests):
+    def start(self, requests, soon=False):
         """Attach requests. Those that are complete already are done when this returns, and `completed` is not called.
 
         Parameters
         ----------
         requests : sequence of mpi4py.MPI.Request
+        soon : bool
+            Poll for a short time whether they complete.
 
         Returns
         -------
@@ -153,20 +165,16 @@ class Channel:
         if not self._channel:
             raise RuntimeError("MPI has been finalized")
         count = len(requests)
+        soon = _library.FLAG_SOON if soon and self.has_thread else 0
         made = [Operation(request, self) for request in requests]
-        vector = ctypes.c_void_p * count
-        handles = vector()
-        errors = (ctypes.c_int * count)()
+        arrays = self._arrays_of_one if count == 1 else _Arrays(count)
+        arrays.requests[:] = [MPI._addressof(request) for request in requests]
+        arrays.statuses[:] = [MPI._addressof(operation.status) for operation in made]
+        flags = bytes([isinstance(request, MPI.Prequest) | soon for request in requests])
         _library.attach(
-            self._channel,
-            count,
-            vector(*[MPI._addressof(request) for request in requests]),
-            vector(*[MPI._addressof(operation.status) for operation in made]),
-            bytes([isinstance(request, MPI.Prequest) for request in requests]),
-            handles,
-            errors,
+            self._channel, count, arrays.requests, arrays.statuses, flags, arrays.handles, arrays.errors
         )
-        for operation, handle, code in zip(made, handles, errors):
+        for operation, handle, code in zip(made, arrays.handles, arrays.errors):
             if handle is None:
                 operation.error = code
             else:

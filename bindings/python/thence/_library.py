@@ -27,7 +27,7 @@ logger = logging.getLogger("thence")
 
 # The longest sleep of the thread that makes progress while completions come, in nanoseconds.
 LONGEST_SLEEP = 90_000
-FLAG_PERSISTENT = 1
+FLAG_PERSISTENT, FLAG_SOON = 1, 2
 
 _Pointers = ctypes.POINTER(ctypes.c_void_p)
 _Integers = ctypes.POINTER(ctypes.c_int)

@@ -27,8 +27,8 @@ class RunChannel(Channel):
         if not self.has_thread:
             _asyncio._report_polling()
 
-    def start(self, requests):
-        operations = super().start(requests)
+    def start(self, requests, soon=False):
+        operations = super().start(requests, soon)
         self._work.set()
         return operations
 
