@@ -67,7 +67,7 @@ constexpr control_word pushed_single(signature form) noexcept {
 
 // The caller has checked that this thread may run continuations. The CR is released after its continuation has run, so
 // it cannot become idle before.
-long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
+__attribute__((noinline)) long run_some_of(base::ready_queue<continuation> &queue, long limit) noexcept {
     continuation *c = limit > 0 ? queue.pop() : nullptr;
     if (c == nullptr) {
         return 0;
@@ -85,6 +85,11 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     const long ran = limit - left;
     continuations.level(this_thread.cache, static_cast<unsigned>(ran));
     return ran;
+}
+
+// Most polls find nothing.
+inline long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
+    return queue.empty() ? 0 : run_some_of(queue, limit);
 }
 
 // Asks the engine which operations are complete. Nothing is asked while the engine is quiet(): no operation waits to be
@@ -162,10 +167,7 @@ long run_ready(long limit) noexcept {
     if (!progress::on_helper_thread) {
         ran = run_queue(application_queue, limit);
     }
-    if (!any_thread_queue.empty()) {
-        ran += run_queue(any_thread_queue, limit - ran);
-    }
-    return ran;
+    return ran + run_queue(any_thread_queue, limit - ran);
 }
 
 long run_own(continuation_request &cr) noexcept {
