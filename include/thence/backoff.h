@@ -30,7 +30,7 @@
  *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it spins
  *  for 10 microseconds at most, and no sleep is shorter than 20 microseconds, so that it keeps its claim to run at
  *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is
- *  shorter than 10 microseconds. */
+ *  shorter than 30 microseconds. */
 
 #include <stdint.h>
 

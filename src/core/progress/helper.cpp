@@ -137,7 +137,7 @@ bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
 }
 
 // Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.
-bool help_program(const program_watch &program, helper_pauses &pauses, access_pauses &for_others,
+bool help_program(const program_watch &program, helper_pauses &pauses, poll_lengths &lengths, access_pauses &for_others,
                   bool has_slept) noexcept {
     if (program.must_look() && !program.outstanding() && program.computes()) {
         return look_for_others(for_others, has_slept);
@@ -149,7 +149,11 @@ bool help_program(const program_watch &program, helper_pauses &pauses, access_pa
         }
         return pause_for(pauses.small_share());
     }
+    const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept);
+    if (lengths.moved_data(read_clock(CLOCK_THREAD_CPUTIME_ID) - used, has_slept)) {
+        pauses.moved_data();
+    }
     return pause_for(pauses.next(nobody_polled, true));
 }
 
@@ -177,6 +181,7 @@ void run() noexcept {
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     base::ask_for_short_slices();
     helper_pauses pauses;
+    poll_lengths lengths;
     access_pauses for_others;
     program_watch program;
     bool has_slept = false;
@@ -185,7 +190,7 @@ void run() noexcept {
             if (helps_program()) {
                 program.look();
                 if (!program.is_done()) {
-                    has_slept = help_program(program, pauses, for_others, has_slept);
+                    has_slept = help_program(program, pauses, lengths, for_others, has_slept);
                     continue;
                 }
             }

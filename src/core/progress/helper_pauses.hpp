@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/clock.hpp"
+#include "core/base/processors.hpp"
 #include "core/progress/backoff.hpp"
 
 #include <algorithm>
@@ -79,12 +80,32 @@ private:
     nanoseconds usual_ = rarely;
 };
 
+// Whether a poll has moved data of operations for which no call of MPI tells whether anything was found: then it works
+// longer than others.
+class poll_lengths {
+public:
+    // `worked`: the processor time of the poll. `slept`: before it, which makes it work longer.
+    bool moved_data(nanoseconds worked, bool slept) noexcept {
+        nanoseconds &shortest = shortest_[slept ? 1 : 0];
+        const bool moved = shortest != 0 && worked > 2 * shortest + (slept ? 2 * tolerance : tolerance);
+        // It rises slowly, so that one poll that was short by chance is forgotten.
+        shortest = shortest == 0 ? worked : std::min(worked, shortest + shortest / 64 + 1);
+        return moved;
+    }
+
+private:
+    static constexpr nanoseconds tolerance = 1000;
+    nanoseconds shortest_[2] = {0, 0}; // polls without and after a sleep
+};
+
 // The pauses of backoff.hpp, with these differences:
 //  - A thread that has its processor alone spins for 25 ms before the first sleep, as MPI_Wait does. Even the shortest
 //    sleep would delay a message tenfold.
 //  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
-//  - If other threads want this processor, the sleeps are those of backoff.hpp. If the application also polls often,
-//    or the helper works for the application alone, they are longer: the helper then uses a thirtieth of a processor.
+//  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
+//    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls
+//    often for a while after a poll that has moved data. If the application also polls often, it sleeps for a
+//    millisecond.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -97,15 +118,16 @@ public:
         }
         const nanoseconds now = backoff_.due - sleep;
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
-        const bool shared = now < backoff_.shared;
-        if (shared && (for_program || application_.often(now))) {
-            return sleep_from(backoff_, now, small_share(), longest_with_application);
+        look_at_others(now);
+        const nanoseconds waited = now - backoff_.since;
+        if (now < backoff_.shared || now < taken_until_) {
+            const nanoseconds length = for_program ? std::min(small_share(), std::max(sleep, (now - moved_) / 4))
+                                       : application_.often(now)
+                                           ? longest_with_application
+                                           : std::min(std::max(sleep, waited / 4), share_of(15, longest_if_taken));
+            return sleep_from(backoff_, now, length, longest_with_application);
         }
         used_ = 0;
-        if (shared) {
-            return sleep;
-        }
-        const nanoseconds waited = now - backoff_.since;
         if (waited < spins_until && is_alone(backoff_, now)) {
             backoff_.due = now;
             return 0;
@@ -120,30 +142,56 @@ public:
         return sleep_from(backoff_, now, std::min(sleep, bound), pace::longest);
     }
     // The length of a sleep with which the helper uses a thirtieth of a processor.
-    nanoseconds small_share() noexcept {
-        const nanoseconds before = used_;
-        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
-        if (before != 0) {
-            cost_ += (used_ - before - cost_) / 4;
-        }
-        return std::clamp(30 * cost_, pace::longest, longest_with_application);
-    }
+    nanoseconds small_share() noexcept { return share_of(30, longest_with_application); }
     void found() noexcept {
         progress::found(backoff_);
         sleeps_ = false;
         used_ = 0;
     }
 
+    // A poll for the program has moved data: more may come soon, and that poll says nothing of what one costs.
+    void moved_data() noexcept {
+        moved_ = read_clock();
+        used_ = 0;
+    }
+
     static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
+    static constexpr nanoseconds longest_if_taken = 150000;          // a message waits for half of that
 
 private:
     static constexpr nanoseconds spins_until = 25000000;       // 25 ms
     static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
+    static constexpr nanoseconds looks_every = 1000000;
+    static constexpr nanoseconds taken_for = 5000000; // threads of a program that computes in short tasks come and go
+
+    void look_at_others(nanoseconds now) noexcept {
+        if (now - looked_ < looks_every) {
+            return;
+        }
+        looked_ = now;
+        others_ = base::look_at_processors(now);
+        if (others_ == base::processors::taken) {
+            taken_until_ = now + taken_for;
+        }
+    }
+    // The length of a sleep with which the helper uses a processor for one part in `parts` of the time.
+    nanoseconds share_of(nanoseconds parts, nanoseconds longest) noexcept {
+        const nanoseconds before = used_;
+        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        if (before != 0) {
+            cost_ += (used_ - before - cost_) / 4;
+        }
+        return std::clamp(parts * cost_, pace::longest, longest);
+    }
 
     thence_backoff backoff_ = backoff_with(pace::longest, 200);
     bool sleeps_ = false;
     pace pace_;
     application_polls application_;
+    base::processors others_ = base::processors::unknown;
+    nanoseconds looked_ = 0;
+    nanoseconds taken_until_ = 0;
+    nanoseconds moved_ = 0;
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };
@@ -161,11 +209,7 @@ public:
         if (lasted - worked > lost_processor) {
             shared_until_ = now + shared_for;
         }
-        nanoseconds &shortest = shortest_[slept ? 1 : 0];
-        const bool found =
-            now >= shared_until_ && shortest != 0 && worked > 2 * shortest + (slept ? 2 * tolerance : tolerance);
-        // It rises slowly, so that one poll that was short by chance is forgotten.
-        shortest = shortest == 0 ? worked : std::min(worked, shortest + shortest / 64 + 1);
+        const bool found = lengths_.moved_data(worked, slept) && now >= shared_until_;
         if (found && slept) { // perhaps for other reasons: it looks again for a short time only
             spins_until_ = now + spins_after_sleep;
         } else if (found) {
@@ -188,7 +232,6 @@ public:
     static constexpr nanoseconds longest = 5'000'000;
 
 private:
-    static constexpr nanoseconds tolerance = 1000;
     static constexpr nanoseconds spins = 100'000;
     static constexpr nanoseconds spins_after_sleep = 20'000;
     static constexpr nanoseconds first_sleep = 20'000;
@@ -196,7 +239,7 @@ private:
     static constexpr nanoseconds shared_for = 40'000'000;
     static constexpr nanoseconds share = 65; // a sleep is so many times as long as its cost
 
-    nanoseconds shortest_[2] = {0, 0}; // polls without and after a sleep
+    poll_lengths lengths_;
     nanoseconds spins_until_ = 0;
     nanoseconds shared_until_ = 0; // others want the processor, as far as is known
     nanoseconds sleep_ = first_sleep;

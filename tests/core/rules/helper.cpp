@@ -2,6 +2,7 @@
 // The helper thread: which continuations it runs, and when it sleeps.
 #include "library.hpp"
 
+#include "core/base/processors.hpp"
 #include "core/continuation/request.hpp"
 #include "core/progress/helper_pauses.hpp"
 #include "core/progress/progress.hpp"
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <deque>
 #include <fstream>
+#include <vector>
 
 namespace {
 
@@ -120,6 +122,7 @@ TEST(application_polls, are_often_if_there_are_several_in_a_row_until_they_end) 
 TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
     using clock = std::chrono::steady_clock;
     std::atomic<bool> not_polled{true};
+    thence::base::scripted_processors = []() noexcept { return thence::base::processors::unknown; };
     bool undisturbed = false;
     for (int round = 0; round < 100 && !undisturbed; ++round) {
         thence::progress::helper_pauses pauses;
@@ -139,7 +142,55 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
         std::this_thread::sleep_for(1ms); // as if another thread had run
         EXPECT_GE(pauses.next(not_polled), 20000);
     }
+    thence::base::scripted_processors = nullptr;
     EXPECT_TRUE(undisturbed);
+}
+
+// A helper that displaces other threads is not late itself.
+TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
+    using thence::base::processors;
+    const auto share_of_processor = [](std::atomic<bool> &not_polled, bool polls) {
+        thence::progress::helper_pauses pauses;
+        const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
+        const auto begun = thence::base::read_clock();
+        while (thence::base::read_clock() - begun < 100000000) {
+            not_polled = !polls;
+            if (const auto time = pauses.next(not_polled); time > 0) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(time));
+            }
+        }
+        return static_cast<double>(thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used) /
+               static_cast<double>(thence::base::read_clock() - begun);
+    };
+    std::atomic<bool> not_polled{true};
+    thence::base::scripted_processors = []() noexcept { return processors::taken; };
+    const double beside_others = share_of_processor(not_polled, false);
+    const double with_application = share_of_processor(not_polled, true);
+    thence::base::scripted_processors = nullptr;
+    EXPECT_LT(beside_others, 0.2);
+    EXPECT_LT(with_application, 0.08);
+}
+
+TEST(processors, are_taken_while_more_threads_run_than_there_are) {
+    using thence::base::processors;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy;
+    for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+        busy.emplace_back([&] {
+            while (!stop.load(std::memory_order_relaxed)) {
+            }
+        });
+    }
+    bool free = true;
+    for (int tries = 0; free && tries < 10000; ++tries) {
+        std::this_thread::sleep_for(1ms); // an answer is used for so long
+        free = thence::base::look_at_processors(thence::base::read_clock()) == processors::free;
+    }
+    EXPECT_FALSE(free) << "all run beside this thread";
+    stop = true;
+    for (std::thread &each : busy) {
+        each.join();
+    }
 }
 
 // Open MPI would crash if it matched a receive that is being cancelled.

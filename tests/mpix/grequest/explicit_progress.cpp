@@ -3,7 +3,8 @@
 #include "polled_work.hpp"
 #include "sleeps.hpp"
 
-#include "core/continuation/library.hpp"
+#include "core/base/processors.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
@@ -206,6 +207,9 @@ protected:
 
 TEST_P(one_message_a_call, the_progress_thread_does_not_sleep_between_messages_that_have_arrived) {
     constexpr int messages = 500;
+    thence::base::scripted_processors = []() noexcept {
+        return thence::base::processors::unknown;
+    };                           // few long sleeps else
     std::atomic<int> arrived{0}; // and not handled
     std::atomic<unsigned long> sleeps{0}, between{0};
     unsigned long at_first = 0;
@@ -228,6 +232,7 @@ TEST_P(one_message_a_call, the_progress_thread_does_not_sleep_between_messages_t
     EXPECT_TRUE(soon([&] { return arrived == 0; }));
     EXPECT_EQ(thence_stop_progress_thread(THENCE_STREAM_NULL), MPI_SUCCESS);
     EXPECT_LT(between, messages / 4U);
+    thence::base::scripted_processors = nullptr;
 }
 
 THENCE_RULES_WHERE(one_message_a_call, [](const variant &v) { return v.offers.async_start; });
