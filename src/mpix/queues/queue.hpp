@@ -3,7 +3,7 @@
 //
 // Each enqueued call is an item. It has a number, in the order of the queue. When the queue reaches it, the queue
 // stores that number in the trigger word (or launches a function that does). A thread that makes progress sees the word
-// and begins all items up to it: it starts the operation (enqueued_operation.hpp), or notes that the queue now waits. If
+// and begins all items up to it: it starts the operation (enqueued_operation.hpp), or notes that the queue waits. If
 // the queue waits behind the item, it waits until the done word has reached the number of that wait. Words are compared
 // modulo 2^32.
 //
