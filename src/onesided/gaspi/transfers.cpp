@@ -133,18 +133,28 @@ used_parts::used_parts(process &self, std::span<const piece> pieces, gaspi_rank_
                        bool reads) noexcept
     : self_(self), pieces_(pieces), after_(after), to_itself_(rank == self.rank),
       count_((to_itself_ ? 2 : 1) * pieces.size() + (after != nullptr && (reads || to_itself_) ? 1 : 0)) {
-    for (; begun_ != count_; ++begun_) {
-        onesided::segment *const view = find_view(self_, number_of(begun_));
+    for (int last = -1; begun_ != count_; ++begun_) {
+        const gaspi_segment_id_t number = number_of(begun_);
+        if (number == last) { // it is used already; mostly all are in one
+            continue;
+        }
+        onesided::segment *const view = find_view(self_, number);
         if (view == nullptr) {
             return;
         }
         view->begin_use();
+        last = number;
     }
 }
 
 used_parts::~used_parts() {
-    while (begun_ != 0) {
-        self_.known_views[number_of(--begun_)].load(std::memory_order_relaxed)->end_use(); // views stay
+    int last = -1;
+    for (std::size_t i = 0; i != begun_; ++i) {
+        const gaspi_segment_id_t number = number_of(i);
+        if (number != last) {
+            self_.known_views[number].load(std::memory_order_relaxed)->end_use(); // views stay
+            last = number;
+        }
     }
 }
 
