@@ -5,19 +5,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 namespace thence::base {
 
-processors (*scripted_processors)() noexcept = nullptr;
+bool (*scripted_processors)() noexcept = nullptr;
 
 namespace {
 
 constexpr nanoseconds valid_for = 1'000'000;
 
 std::atomic<nanoseconds> looked_at{0};
-std::atomic<processors> seen{processors::unknown};
+std::atomic<bool> are_taken{false};
 
 // The number of threads that are ready, this one included; 0: not known. The file has three averages, then this number
 // and a slash. It is opened each time, since programs close descriptors that they do not know.
@@ -37,36 +36,24 @@ long ready_threads() noexcept {
     return std::strtol(at, nullptr, 10);
 }
 
-processors look() noexcept {
+bool look() noexcept {
     static const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const long ready = ready_threads();
-    if (ready <= 0 || online <= 0) {
-        return processors::unknown;
-    }
-    if (ready > online) {
-        return processors::taken;
-    }
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    if (sched_getaffinity(0, sizeof own, &own) != 0) {
-        return processors::unknown;
-    }
-    return ready <= CPU_COUNT(&own) ? processors::free : processors::unknown;
+    return online > 0 && ready_threads() > online;
 }
 
 } // namespace
 
-processors look_at_processors(nanoseconds time) noexcept {
+bool processors_are_taken(nanoseconds time) noexcept {
     if (scripted_processors != nullptr) [[unlikely]] {
         return scripted_processors();
     }
     if (time - looked_at.load(std::memory_order_relaxed) >= valid_for) {
         looked_at.store(time, std::memory_order_relaxed);
         const int before = errno;
-        seen.store(look(), std::memory_order_relaxed);
+        are_taken.store(look(), std::memory_order_relaxed);
         errno = before;
     }
-    return seen.load(std::memory_order_relaxed);
+    return are_taken.load(std::memory_order_relaxed);
 }
 
 } // namespace thence::base

@@ -65,13 +65,10 @@ constexpr control_word pushed_single(signature form) noexcept {
     }
 }
 
-// The caller has checked that this thread may run continuations. The CR is released after its continuation has run, so
-// it cannot become idle before.
-__attribute__((noinline)) long run_some_of(base::ready_queue<continuation> &queue, long limit) noexcept {
-    continuation *c = limit > 0 ? queue.pop() : nullptr;
-    if (c == nullptr) {
-        return 0;
-    }
+// Runs `c`, which was taken from the queue, and others, at most `limit` in all. The caller has checked that this thread
+// may run continuations. The CR is released after its continuation has run, so it cannot become idle before.
+__attribute__((noinline)) long run_and_empty(base::ready_queue<continuation> &queue, continuation *c,
+                                             long limit) noexcept {
     const running_scope running;
     long left = limit;
     do {
@@ -89,7 +86,8 @@ __attribute__((noinline)) long run_some_of(base::ready_queue<continuation> &queu
 
 // Most polls find nothing.
 inline long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
-    return queue.empty() ? 0 : run_some_of(queue, limit);
+    continuation *const first = limit > 0 ? queue.pop() : nullptr;
+    return first == nullptr ? 0 : run_and_empty(queue, first, limit);
 }
 
 // Asks the engine which operations are complete. Nothing is asked while the engine is quiet(): no operation waits to be

@@ -103,9 +103,8 @@ private:
 //    sleep would delay a message tenfold.
 //  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
 //  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
-//    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls
-//    often for a while after a poll that has moved data. If the application also polls often, it sleeps for a
-//    millisecond.
+//    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls often for a while
+//    after a poll that has moved data. If the application also polls often, it sleeps for a millisecond.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -169,8 +168,7 @@ private:
             return;
         }
         looked_ = now;
-        others_ = base::look_at_processors(now);
-        if (others_ == base::processors::taken) {
+        if (base::processors_are_taken(now)) {
             taken_until_ = now + taken_for;
         }
     }
@@ -188,7 +186,6 @@ private:
     bool sleeps_ = false;
     pace pace_;
     application_polls application_;
-    base::processors others_ = base::processors::unknown;
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;

@@ -122,7 +122,7 @@ TEST(application_polls, are_often_if_there_are_several_in_a_row_until_they_end) 
 TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
     using clock = std::chrono::steady_clock;
     std::atomic<bool> not_polled{true};
-    thence::base::scripted_processors = []() noexcept { return thence::base::processors::unknown; };
+    thence::base::scripted_processors = []() noexcept { return false; };
     bool undisturbed = false;
     for (int round = 0; round < 100 && !undisturbed; ++round) {
         thence::progress::helper_pauses pauses;
@@ -148,7 +148,6 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
 
 // A helper that displaces other threads is not late itself.
 TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
-    using thence::base::processors;
     const auto share_of_processor = [](std::atomic<bool> &not_polled, bool polls) {
         thence::progress::helper_pauses pauses;
         const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -163,7 +162,7 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
                static_cast<double>(thence::base::read_clock() - begun);
     };
     std::atomic<bool> not_polled{true};
-    thence::base::scripted_processors = []() noexcept { return processors::taken; };
+    thence::base::scripted_processors = []() noexcept { return true; };
     const double beside_others = share_of_processor(not_polled, false);
     const double with_application = share_of_processor(not_polled, true);
     thence::base::scripted_processors = nullptr;
@@ -172,7 +171,6 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
 }
 
 TEST(processors, are_taken_while_more_threads_run_than_there_are) {
-    using thence::base::processors;
     std::atomic<bool> stop{false};
     std::vector<std::thread> busy;
     for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
@@ -181,12 +179,12 @@ TEST(processors, are_taken_while_more_threads_run_than_there_are) {
             }
         });
     }
-    bool free = true;
-    for (int tries = 0; free && tries < 10000; ++tries) {
+    bool are_taken = false;
+    for (int tries = 0; !are_taken && tries < 10000; ++tries) {
         std::this_thread::sleep_for(1ms); // an answer is used for so long
-        free = thence::base::look_at_processors(thence::base::read_clock()) == processors::free;
+        are_taken = thence::base::processors_are_taken(thence::base::read_clock());
     }
-    EXPECT_FALSE(free) << "all run beside this thread";
+    EXPECT_TRUE(are_taken) << "all run beside this thread";
     stop = true;
     for (std::thread &each : busy) {
         each.join();

@@ -207,10 +207,8 @@ protected:
 
 TEST_P(one_message_a_call, the_progress_thread_does_not_sleep_between_messages_that_have_arrived) {
     constexpr int messages = 500;
-    thence::base::scripted_processors = []() noexcept {
-        return thence::base::processors::unknown;
-    };                           // few long sleeps else
-    std::atomic<int> arrived{0}; // and not handled
+    thence::base::scripted_processors = []() noexcept { return false; }; // few long sleeps else
+    std::atomic<int> arrived{0};                                         // and not handled
     std::atomic<unsigned long> sleeps{0}, between{0};
     unsigned long at_first = 0;
     world.in_stream_progress = [&] {
