@@ -65,10 +65,13 @@ constexpr control_word pushed_single(signature form) noexcept {
     }
 }
 
-// Runs `c`, which was taken from the queue, and others, at most `limit` in all. The caller has checked that this thread
-// may run continuations. The CR is released after its continuation has run, so it cannot become idle before.
-__attribute__((noinline)) long run_and_empty(base::ready_queue<continuation> &queue, continuation *c,
-                                             long limit) noexcept {
+// The caller has checked that this thread may run continuations. The CR is released after its continuation has run, so
+// it cannot become idle before.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
+    continuation *c = limit > 0 ? queue.pop() : nullptr;
+    if (c == nullptr) {
+        return 0;
+    }
     const running_scope running;
     long left = limit;
     do {
@@ -82,12 +85,6 @@ __attribute__((noinline)) long run_and_empty(base::ready_queue<continuation> &qu
     const long ran = limit - left;
     continuations.level(this_thread.cache, static_cast<unsigned>(ran));
     return ran;
-}
-
-// Most polls find nothing.
-inline long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
-    continuation *const first = limit > 0 ? queue.pop() : nullptr;
-    return first == nullptr ? 0 : run_and_empty(queue, first, limit);
 }
 
 // Asks the engine which operations are complete. Nothing is asked while the engine is quiet(): no operation waits to be
@@ -165,7 +162,10 @@ long run_ready(long limit) noexcept {
     if (!progress::on_helper_thread) {
         ran = run_queue(application_queue, limit);
     }
-    return ran + run_queue(any_thread_queue, limit - ran);
+    if (!any_thread_queue.empty()) {
+        ran += run_queue(any_thread_queue, limit - ran);
+    }
+    return ran;
 }
 
 long run_own(continuation_request &cr) noexcept {
