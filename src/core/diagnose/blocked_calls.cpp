@@ -145,7 +145,7 @@ std::uint64_t call_slot::read(described_call &call, std::int64_t &since) const n
 }
 
 call_slot *list_call(const described_call &call) noexcept {
-    own_slot *const own = base::per_thread<own_slot>::get();
+    own_slot *const own = base::rare_per_thread<own_slot>::get();
     call_slot *const slot = own != nullptr ? own->get() : nullptr;
     return slot != nullptr && slot->begin(call) ? slot : nullptr;
 }

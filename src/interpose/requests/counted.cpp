@@ -65,7 +65,7 @@ struct counted_completion::asked_requests {
     }
     static void keep(asked_requests *taken) noexcept {
         constexpr std::size_t most = 4096;
-        spare *const own = own_spare::existing();
+        spare *const own = own_spare::get();
         if (own == nullptr || own->kept != nullptr || taken->each.capacity() > most) {
             delete taken;
         } else {
@@ -78,7 +78,7 @@ private:
         asked_requests *kept = nullptr;
         ~spare() { delete kept; }
     };
-    using own_spare = base::per_thread<spare>;
+    using own_spare = base::rare_per_thread<spare>;
 
     void ask(int count, const MPI_Request requests[]) {
         measured = measured_call();
