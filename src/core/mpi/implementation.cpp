@@ -47,6 +47,11 @@ const char *library() {
     return line.c_str();
 }
 
+bool files_forbid_other_threads() noexcept {
+    static const bool forbid = std::string_view(library()).starts_with("Open MPI");
+    return forbid;
+}
+
 bool finalize_forbids_other_threads() noexcept {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;

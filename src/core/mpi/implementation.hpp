@@ -16,6 +16,11 @@ const char *library();
 // MPI_Finalize begins.
 bool finalize_forbids_other_threads() noexcept;
 
+// True for Open MPI. It takes no lock for the list of nonblocking operations on files, those inside of its collective
+// calls included, which each thread that makes progress walks. Two threads at a time crash there (4.1.4 and 5.0), also
+// at MPI_THREAD_MULTIPLE.
+bool files_forbid_other_threads() noexcept;
+
 // The binary interface that was built for: `native`, `standard`, or `standard, ` and how the MPI disagrees. MPIs from
 // before the correction of October 2025 give some constants other values, MPI_ERRORS_RETURN that of MPI_ERRORS_ABORT.
 const char *abi() noexcept;

@@ -112,11 +112,14 @@ void rest() noexcept {
     }
 }
 
-// Polls and runs what is ready. Returns true if anything ran.
-bool help(bool has_slept) noexcept {
+// Polls and runs what is ready. Returns true if anything ran. `for_program`: only for plain operations of the program.
+bool help(bool has_slept, bool for_program = false) noexcept {
     serve_started_streams(&stream_service::begin);
     {
         const std::scoped_lock guard(helper_in_progress);
+        if (for_program && plain.open_files.load(std::memory_order_seq_cst) != 0) {
+            return false;
+        }
         if (has_slept) {
             catch_up_after_sleep();
         }
@@ -131,7 +134,7 @@ bool help(bool has_slept) noexcept {
 bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
     const nanoseconds begun = read_clock();
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    help(has_slept);
+    help(has_slept, true);
     const nanoseconds worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - used;
     return pause_for(pauses.next(worked, read_clock() - begun, has_slept));
 }
@@ -150,7 +153,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         return pause_for(pauses.small_share());
     }
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    help(has_slept);
+    help(has_slept, true);
     if (lengths.moved_data(read_clock(CLOCK_THREAD_CPUTIME_ID) - used, has_slept)) {
         pauses.moved_data();
     }

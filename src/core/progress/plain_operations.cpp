@@ -2,9 +2,11 @@
 #include "core/progress/plain_operations.hpp"
 
 #include "core/base/clock.hpp"
+#include "core/mpi/implementation.hpp"
 #include "core/progress/progress.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace thence::progress {
 
@@ -100,6 +102,19 @@ void window_created() noexcept {
 void window_freed() noexcept {
     long before = plain.windows.load(std::memory_order_relaxed);
     while (before > 0 && !plain.windows.compare_exchange_weak(before, before - 1, std::memory_order_relaxed)) {
+    }
+}
+
+void file_opens() noexcept {
+    if (mpi::files_forbid_other_threads()) {
+        plain.open_files.fetch_add(1, std::memory_order_seq_cst);
+        const std::scoped_lock until_helper_has_left(helper_in_progress);
+    }
+}
+
+void file_closed() noexcept {
+    if (mpi::files_forbid_other_threads()) {
+        plain.open_files.fetch_sub(1, std::memory_order_seq_cst);
     }
 }
 

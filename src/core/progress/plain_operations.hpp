@@ -32,7 +32,8 @@ struct plain_operations {
     std::atomic<bool> in_mpi{true};        // blocking calls wait inside MPI, so they make progress all the time
     std::atomic<long> windows{0};          // that other ranks may access at any time
     std::atomic<bool> helper_rests{false}; // it must be woken
-    std::atomic<std::int64_t> stopped{0};  // when calls were observed for the last time
+    std::atomic<long> open_files{0};      // while not 0, the helper makes no progress for the program: see file_opens()
+    std::atomic<std::int64_t> stopped{0}; // when calls were observed for the last time
 };
 extern THENCE_INTERNAL plain_operations plain;
 
@@ -97,6 +98,12 @@ THENCE_INTERNAL long operations_outstanding() noexcept;
 // After a window was created that other ranks may access at any time, and after it was freed.
 THENCE_INTERNAL void window_created() noexcept;
 THENCE_INTERNAL void window_freed() noexcept;
+
+// Before a file is opened, and after it was closed. Counted where mpi::files_forbid_other_threads(). Invariant: the
+// helper reads the count while it holds `helper_in_progress`, and makes no progress for the program if it is not 0.
+// file_opens() adds to it, then takes that lock once. So the helper is not in MPI for the program after that.
+THENCE_INTERNAL void file_opens() noexcept;
+THENCE_INTERNAL void file_closed() noexcept;
 
 // A call that may block in MPI lasts. It may end on another thread, where a task has been suspended.
 class blocking_call {

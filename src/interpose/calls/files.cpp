@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls on files that wait for other ranks (blocking_in_mpi.hpp), or start an operation (THENCE_STARTING).
 #include "interpose/calls/blocking_in_mpi.hpp"
+#include "interpose/requests/counted_files.hpp"
 
 #if defined(THENCE_MPI_FILES)
 
 extern "C" {
 
-THENCE_BLOCKING_ON_PROCESSES(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
-                             (comm, name, mode, info, file))
-THENCE_BLOCKING(File_close, (MPI_File * file), (file))
+THENCE_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file) {
+    if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {
+        return thence::pmpi::refuse_on(*found, "MPI_File_open");
+    }
+    return thence::pmpi::block_with_ranks("MPI_File_open", comm, [&] {
+        return thence::interpose::open_counted_file(
+            [&] { return THENCE_NEXT(File_open)(comm, name, mode, info, file); });
+    });
+}
+THENCE_EXPORT int MPI_File_close(MPI_File *file) {
+    return thence::pmpi::block_in_mpi("MPI_File_close", [&] {
+        return thence::interpose::close_counted_file([&] { return THENCE_NEXT(File_close)(file); });
+    });
+}
 THENCE_BLOCKING(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
 THENCE_BLOCKING(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
 THENCE_BLOCKING(File_set_view,

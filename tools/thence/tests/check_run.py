@@ -215,7 +215,7 @@ def unusual_programs_end_as_without(given):
     """The exit status, and how long it takes, with progress, waits that leave the processor and a report."""
     program = given.beside("unusual_program")
     words = ["--progress", "--wait=sleep", "--report"]
-    for what in ("no-init", "fork", "exec", "signals", "tools", "sessions"):
+    for what in ("no-init", "fork", "exec", "signals", "tools", "files", "sessions"):
         plain = subprocess.run([*given.launcher, "2", program, what], capture_output=True, text=True, check=False,
                                timeout=60)
         done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],

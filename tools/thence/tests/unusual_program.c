@@ -52,6 +52,30 @@ static int forks(void) {
     return right;
 }
 
+/* Nonblocking operations on a file of its own: MPIs at MPI_THREAD_SINGLE need no lock for them. */
+static int writes_and_reads(void) {
+    int right = 1;
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/thence-unusual-%d", (int)getpid());
+    for (int round = 0; round < 300; ++round) {
+        MPI_File file;
+        if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                          MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+            return 0;
+        }
+        for (int i = 0; i < 20; ++i) {
+            MPI_Request requests[2];
+            MPI_File_iwrite_at(file, 0, out, 8000, MPI_BYTE, &requests[0]);
+            MPI_File_iread_at(file, 0, in, 8000, MPI_BYTE, &requests[1]);
+            for (double end = MPI_Wtime() + 50e-6; MPI_Wtime() < end;) { /* computes: the helper may make progress */
+            }
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        }
+        right = MPI_File_close(&file) == MPI_SUCCESS && right;
+    }
+    return right && exchange(MPI_COMM_WORLD);
+}
+
 /* A child that becomes a program without MPI. */
 static int execs(void) {
     const pid_t child = fork();
@@ -162,6 +186,8 @@ int main(int argc, char **argv) {
         right = right && forks();
     } else if (strcmp(what, "exec") == 0) {
         right = right && execs();
+    } else if (strcmp(what, "files") == 0) {
+        right = right && writes_and_reads();
     } else if (strcmp(what, "signals") == 0) {
         right = right && signals();
     } else if (asks_tools) {
