@@ -2,6 +2,7 @@
 // The variants with MPI alone of two applications, in a program that is not linked with Thence: work of the benchmarks
 // overlap_cost and oversubscribed.
 #include "measure/benchmark.hpp"
+#include "measure/slowest.hpp"
 
 #include "bt_mz/run.hpp"
 #include "heat/run.hpp"
@@ -12,16 +13,6 @@
 #include <vector>
 
 namespace {
-
-// Seconds of the slowest rank.
-template <class Solve> double time_of(Solve solve) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begun = MPI_Wtime();
-    solve();
-    double took = MPI_Wtime() - begun;
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return took;
-}
 
 int number_of_ranks() {
     int ranks = 1;
@@ -42,7 +33,7 @@ void solve_zones(measure::work &work) {
     const auto steps = static_cast<int>(work.parameter("steps"));
     bt_mz::Run run{problem, shapes, owner, zones, MPI_COMM_WORLD, work.rank(), ranks, 1, steps, recorder, bar};
     bt_mz::warm_up(run, bt_mz::solve_mpi);
-    work.result("seconds", time_of([&] { bt_mz::solve_mpi(run); }));
+    work.result("seconds", measure::seconds_of_slowest(MPI_COMM_WORLD, [&] { bt_mz::solve_mpi(run); }));
 }
 
 // A plate of 512 x 512 in blocks of the default size.
@@ -61,7 +52,7 @@ void solve_plate(measure::work &work) {
     for (int i = 0; i < 3; ++i) {
         heat::Band band(config, std::nullopt, first, partition.rows_of(work.rank()));
         heat::Run run{partition, band, MPI_COMM_WORLD, work.rank(), ranks, 1, config.iterations, recorder, bar};
-        seconds.push_back(time_of([&] { heat::solve_mpi(run); }));
+        seconds.push_back(measure::seconds_of_slowest(MPI_COMM_WORLD, [&] { heat::solve_mpi(run); }));
     }
     work.result("seconds", measure::median_of(seconds).value);
 }
