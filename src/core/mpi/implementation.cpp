@@ -52,6 +52,12 @@ bool files_forbid_other_threads() noexcept {
     return forbid;
 }
 
+bool asking_breaks_file_requests() noexcept {
+    static const bool breaks = std::string_view(library()).starts_with("MPICH") &&
+                               std::string_view(library()).find(" 4.0") == std::string_view::npos;
+    return breaks;
+}
+
 bool finalize_forbids_other_threads() noexcept {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;

@@ -21,6 +21,10 @@ bool finalize_forbids_other_threads() noexcept;
 // at MPI_THREAD_MULTIPLE.
 bool files_forbid_other_threads() noexcept;
 
+// True for MPICH after 4.0. There MPI_Request_get_status frees a part of the request of a nonblocking operation on a
+// file that is complete: a later MPI_Test or MPI_Testsome of it fails or aborts (5.0).
+bool asking_breaks_file_requests() noexcept;
+
 // The binary interface that was built for: `native`, `standard`, or `standard, ` and how the MPI disagrees. MPIs from
 // before the correction of October 2025 give some constants other values, MPI_ERRORS_RETURN that of MPI_ERRORS_ABORT.
 const char *abi() noexcept;

@@ -15,6 +15,8 @@
 
 #include <mpi.h>
 
+#include <string_view>
+
 namespace thence::pmpi {
 
 template <auto function, class... Arguments>
@@ -47,8 +49,9 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
         streams::note_request(comm, request, starts);
     }
     if (starts) {
-        interpose::count_if_started(code, request,
-                                    interpose::measures_calls() ? bytes_of(name, comm, arguments...) : 0);
+        const bool measures = interpose::measures_calls();
+        interpose::count_if_started(code, request, measures ? bytes_of(name, comm, arguments...) : 0,
+                                    measures && std::string_view(name).starts_with("MPI_File_"));
     }
     return code;
 }

@@ -98,8 +98,8 @@ int wake_helper_and_return(int code) noexcept {
     return code;
 }
 
-void count_measured(MPI_Request started, std::int64_t bytes) noexcept {
-    if (const measured_start start = measure_start(started, bytes); start.thread != nullptr) {
+void count_measured(MPI_Request started, std::int64_t bytes, bool on_file) noexcept {
+    if (const measured_start start = measure_start(started, bytes, on_file); start.thread != nullptr) {
         know_start(started, start, false);
     }
 }
@@ -138,7 +138,7 @@ void count_start(MPI_Request before, MPI_Request after) noexcept {
         return;
     }
     progress::operation_started();
-    if (const measured_start start = measure_start(after, known.bytes); start.thread != nullptr) {
+    if (const measured_start start = measure_start(after, known.bytes, false); start.thread != nullptr) {
         know_start(after, start, true);
     }
 }

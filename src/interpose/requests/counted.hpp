@@ -83,13 +83,14 @@ private:
     long before_ = 0; // how many were not null, if none is known
 };
 
-THENCE_INTERNAL void count_measured(MPI_Request started, std::int64_t bytes) noexcept;
-// After a call that starts an operation has returned `code`. `bytes`: what it transfers, see measure_start().
-inline void count_if_started(int code, const MPI_Request *request, std::int64_t bytes = 0) noexcept {
+THENCE_INTERNAL void count_measured(MPI_Request started, std::int64_t bytes, bool on_file) noexcept;
+// After a call that starts an operation has returned `code`. `bytes`: what it transfers, `on_file`: see measure_start().
+inline void count_if_started(int code, const MPI_Request *request, std::int64_t bytes = 0,
+                             bool on_file = false) noexcept {
     if (observes_calls() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
         progress::operation_started();
         if (measures_calls()) {
-            count_measured(*request, bytes);
+            count_measured(*request, bytes, on_file);
         }
     }
 }

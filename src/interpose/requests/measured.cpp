@@ -4,6 +4,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/per_thread.hpp"
 #include "core/engine/is_complete.hpp"
+#include "core/mpi/implementation.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -87,13 +88,16 @@ void timed_call::end() noexcept {
     }
 }
 
-measured_start measure_start(MPI_Request request, std::int64_t bytes) noexcept {
+measured_start measure_start(MPI_Request request, std::int64_t bytes, bool on_file) noexcept {
     const thread_times *const times = own_times::existing();
     if (bytes < 0 || times == nullptr) {
         return {};
     }
     add(operations, 1);
     add(bytes_of_all, bytes);
+    if (on_file && !engine::can_look_without_progress() && mpi::asking_breaks_file_requests()) {
+        return {};
+    }
     // To ask would move other messages, too, where MPI makes progress in it.
     if (engine::can_look_without_progress() && engine::is_complete_now(request)) {
         return {};

@@ -60,8 +60,8 @@ private:
 
 // After an operation was started. Call it only while calls are measured, inside a timed call. `bytes`: what it
 // transfers; below 0 if it is none of MPI's own. The result has no thread if the operation is complete already, or not
-// measured.
-measured_start measure_start(MPI_Request request, std::int64_t bytes) noexcept;
+// measured, or if nobody may ask for its state: `on_file`, see mpi::asking_breaks_file_requests().
+measured_start measure_start(MPI_Request request, std::int64_t bytes, bool on_file) noexcept;
 
 // A call that completes operations. It is made inside a timed call.
 class measured_call {
