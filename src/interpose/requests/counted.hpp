@@ -84,7 +84,7 @@ private:
 };
 
 THENCE_INTERNAL void count_measured(MPI_Request started, std::int64_t bytes, bool on_file) noexcept;
-// After a call that starts an operation has returned `code`. `bytes`: what it transfers, `on_file`: see measure_start().
+// After a call that starts an operation has returned `code`. `bytes`: what it transfers. `on_file`: measure_start().
 inline void count_if_started(int code, const MPI_Request *request, std::int64_t bytes = 0,
                              bool on_file = false) noexcept {
     if (observes_calls() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
