@@ -55,7 +55,7 @@ async def wait(request: MPI.Request) -> MPI.Status:
     in a row the loop gets one. After a time in vain the next calls do not wait: 1 of them, then 3, up to 63.
     """
     channel = _current_channel()
-    (operation,) = channel.start((request,), soon=True)
+    operation = channel.start_one(request, soon=True)
     if operation.error is None:
         await channel.completion(operation)
     return operation.result()
@@ -255,6 +255,6 @@ def attach(request: MPI.Request, function: Callable[[Operation], object]) -> Ope
         As for `wait`. If MPI refuses the request, the function is called, and ``result()`` raises that.
     """
     channel = _current_channel()
-    (operation,) = channel.start((request,))
+    operation = channel.start_one(request)
     channel.attach(operation, function)
     return operation

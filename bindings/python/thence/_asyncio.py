@@ -38,12 +38,10 @@ class LoopChannel(Channel):
         if not self.has_thread:
             _report_polling()
 
-    def start(self, requests, soon=False):
-        operations = super().start(requests, soon)
+    def _engage(self):
         if not self.has_thread and self.pending and self._poll_handle is None:
             self._misses = 0
             self._poll_handle = self._loop().call_soon(self._poll)
-        return operations
 
     def _poll(self):
         self._poll_handle = None

@@ -15,6 +15,8 @@ from thence import _library
 from thence._library import MPI
 
 _CAPACITY = 256
+# Of one request: by whether it is persistent, and may complete soon.
+_FLAGS = [[bytes([persistent | soon]) for soon in (0, _library.FLAG_SOON)] for persistent in (0, _library.FLAG_PERSISTENT)]
 _closing = threading.RLock()  # garbage collection may close another channel inside
 
 
@@ -122,12 +124,16 @@ def not_cancelled(error: BaseException | None) -> tuple[Operation, ...]:
 
 
 class _Arrays:
-    """What the library reads and writes when requests are attached."""
+    """What the library reads and writes when requests are attached, and its addresses: those of arrays that are used
+    again are converted once.
+    """
 
     def __init__(self, count):
         vector = ctypes.c_void_p * count
         self.requests, self.statuses, self.handles = vector(), vector(), vector()
         self.errors = (ctypes.c_int * count)()
+        self.inputs = ctypes.addressof(self.requests), ctypes.addressof(self.statuses)
+        self.outputs = ctypes.addressof(self.handles), ctypes.addressof(self.errors)
 
 
 class Channel:
@@ -143,44 +149,74 @@ class Channel:
         self.pending = {}
         self._operations = (ctypes.c_void_p * _CAPACITY)()
         self._errors = (ctypes.c_int * _CAPACITY)()
-        self._arrays_of_one = _Arrays(1)
+        self._one = _Arrays(1)
 
-    def start(self, requests, soon=False):
+    def start(self, requests):
         """Attach requests. Those that are complete already are done when this returns, and `completed` is not called.
 
         Parameters
         ----------
         requests : sequence of mpi4py.MPI.Request
-        soon : bool
-            Poll for a short time whether they complete.
 
         Returns
         -------
         list of Operation
         """
         for request in requests:
-            if not isinstance(request, MPI.Request):
-                raise TypeError(f"expected an mpi4py.MPI.Request, not {type(request).__name__}")
+            self._check(request)
         _library.require()
-        if not self._channel:
-            raise RuntimeError("MPI has been finalized")
-        count = len(requests)
-        soon = _library.FLAG_SOON if soon and self.has_thread else 0
         made = [Operation(request, self) for request in requests]
-        arrays = self._arrays_of_one if count == 1 else _Arrays(count)
+        arrays = _Arrays(len(requests))
         arrays.requests[:] = [MPI._addressof(request) for request in requests]
         arrays.statuses[:] = [MPI._addressof(operation.status) for operation in made]
-        flags = bytes([isinstance(request, MPI.Prequest) | soon for request in requests])
-        _library.attach(
-            self._channel, count, arrays.requests, arrays.statuses, flags, arrays.handles, arrays.errors
-        )
+        flags = bytes([isinstance(request, MPI.Prequest) for request in requests])
+        _library.attach(self._channel, len(requests), *arrays.inputs, flags, *arrays.outputs)
         for operation, handle, code in zip(made, arrays.handles, arrays.errors):
-            if handle is None:
-                operation.error = code
-            else:
-                operation._handle = handle
-                self.pending[handle] = operation
+            self._started(operation, handle, code)
+        self._engage()
         return made
+
+    def start_one(self, request, soon=False):
+        """Do the same for one request, in less time.
+
+        Parameters
+        ----------
+        request : mpi4py.MPI.Request
+        soon : bool
+            Poll for a short time whether it completes.
+
+        Returns
+        -------
+        Operation
+        """
+        self._check(request)
+        _library.require()
+        made = Operation(request, self)
+        one = self._one
+        one.requests[0] = MPI._addressof(request)
+        one.statuses[0] = MPI._addressof(made.status)
+        flags = _FLAGS[isinstance(request, MPI.Prequest)][soon and self.has_thread]
+        _library.attach(self._channel, 1, *one.inputs, flags, *one.outputs)
+        self._started(made, one.handles[0], one.errors[0])
+        self._engage()
+        return made
+
+    def _check(self, request):
+        if not isinstance(request, MPI.Request):
+            raise TypeError(f"expected an mpi4py.MPI.Request, not {type(request).__name__}")
+        if not self._channel:
+            _library.require()
+            raise RuntimeError("MPI has been finalized")
+
+    def _started(self, operation, handle, code):
+        if handle is None:
+            operation.error = code
+        else:
+            operation._handle = handle
+            self.pending[handle] = operation
+
+    def _engage(self):
+        """Called after operations have been started."""
 
     def drain(self):
         """Take what is complete from the library's list, and call ``completed`` of each.

@@ -71,7 +71,7 @@ open_channel = _declare(_entering, "open", ctypes.c_void_p, _Integers)
 close_channel = _declare(_entering, "close", ctypes.c_int, ctypes.c_void_p)
 attach = _declare(
     _entering, "attach", None,
-    ctypes.c_void_p, ctypes.c_int, _Pointers, _Pointers, ctypes.c_char_p, _Pointers, _Integers,
+    ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p,
 )
 cancel = _declare(_entering, "cancel", ctypes.c_int, ctypes.c_void_p)
 poll = _declare(_entering, "poll", ctypes.c_int)

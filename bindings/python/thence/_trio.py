@@ -27,10 +27,8 @@ class RunChannel(Channel):
         if not self.has_thread:
             _asyncio._report_polling()
 
-    def start(self, requests, soon=False):
-        operations = super().start(requests, soon)
+    def _engage(self):
         self._work.set()
-        return operations
 
     async def _watch(self):
         try:

@@ -96,7 +96,7 @@ class RequestExecutor(concurrent.futures.Executor):
         _library.require()  # before the lock, which another thread may have held when the process was forked
         with self._lock:
             self._refuse_after_shutdown()
-            (operation,) = self._channel.start((request,))
+            operation = self._channel.start_one(request)
             future._operation = operation
             operation.completed = lambda _: self._done.append(future)
         if operation.error is not None:
