@@ -94,7 +94,7 @@ int message_engine::wait_for_room(int rank) noexcept {
 // Progress.
 
 int message_engine::progress(long *count) noexcept {
-    const long before = scope.handled;
+    const std::uint32_t before = scope.handled;
     int code = MPI_SUCCESS;
     outbox_.flush_touched();
     if (outgoing_.any_waits()) {

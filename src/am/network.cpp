@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets, long data and progress.
 #include "am/network_state.hpp"
+#include "am/scope.hpp"
 
 #include <thence/progress.h>
 
@@ -233,15 +234,14 @@ void network::receive_data(transfer &t, bool in_polls_only) noexcept {
 
 // A continuation that may run inside thence_attach() does, unless this thread is in the callback of another.
 bool network::in_callback() noexcept {
-    static constinit thread_local unsigned runs = 0;
-    const unsigned before = runs;
+    const std::uint16_t before = scope.probes;
     MPI_Request none = MPI_REQUEST_NULL;
     const auto count = [](int, MPI_Status *, void *) -> int {
-        ++runs;
+        ++scope.probes;
         return MPI_SUCCESS;
     };
     thence_attach(1, &none, count, nullptr, THENCE_MAY_RUN, MPI_STATUSES_IGNORE, state_->probe, nullptr);
-    return runs == before;
+    return scope.probes == before;
 }
 
 int network::poll() noexcept {

@@ -4,7 +4,6 @@
 
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
-#include "core/progress/catch_up.hpp"
 
 using namespace thence;
 using api::fail;
@@ -194,9 +193,7 @@ int thence_queue_flush(thence_space space, int queue) {
     const std::uint64_t before = flushed.added();
     thence_backoff backoff = progress::backoff_with(20'000, 256);
     for (flushed.look(); !flushed.reached(before); flushed.look()) {
-        if (continuation::make_progress() == 0 && progress::pause(backoff)) {
-            progress::catch_up_after_sleep();
-        }
+        continuation::make_progress_or_pause(backoff);
     }
     const int code = flushed.take_error();
     return code == MPI_SUCCESS ? code : fail(call, reason::message_failed);

@@ -6,6 +6,7 @@
 #include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/progress/backoff.hpp"
 #include "onesided/source.hpp"
 
 #include <algorithm>
@@ -33,11 +34,20 @@ bool watch_over_all::gives_up() noexcept {
     return false;
 }
 
+namespace {
+
+constexpr thence_backoff for_other_processes() noexcept {
+    return progress::backoff_with(20'000, 256);
+}
+
+} // namespace
+
 int complete(MPI_Request &request, space *of) noexcept {
     std::optional<watch_over_all> watch;
     if (of != nullptr) {
         watch.emplace(*of);
     }
+    thence_backoff backoff = for_other_processes();
     for (;;) {
         int flag = 0;
         const int code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
@@ -47,7 +57,7 @@ int complete(MPI_Request &request, space *of) noexcept {
         if (watch && watch->gives_up()) {
             return MPI_ERR_OTHER;
         }
-        continuation::make_progress();
+        continuation::make_progress_or_pause(backoff);
     }
 }
 
@@ -128,11 +138,12 @@ int space::tell_counts() noexcept {
 
 // False: a process is gone.
 bool space::wait_until_packets_have_left() noexcept {
+    thence_backoff backoff = for_other_processes();
     for (watch_over_all watch(*this); wires_->any_under_way();) {
         if (watch.gives_up()) {
             return false;
         }
-        continuation::make_progress();
+        continuation::make_progress_or_pause(backoff);
         wires_->poll();
     }
     return true;
@@ -153,13 +164,14 @@ int space::drain() noexcept {
     const int code = tell_counts();
     const std::uint64_t *const expected = counts_.get() + count;
     watch_over_all watch(*this);
+    thence_backoff backoff = for_other_processes();
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
             ++i;
         } else if (watch.gives_up()) {
             return MPI_ERR_OTHER;
         } else {
-            continuation::make_progress();
+            continuation::make_progress_or_pause(backoff);
         }
     }
     return code;
@@ -203,13 +215,14 @@ int space::wait_for_uncounted() noexcept {
     }
     const int code = tell_counts();
     watch_over_all watch(*this);
+    thence_backoff backoff = for_other_processes();
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (uncounted_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
             ++i;
         } else if (watch.gives_up()) {
             return MPI_ERR_OTHER;
         } else {
-            continuation::make_progress();
+            continuation::make_progress_or_pause(backoff);
             wires_->poll();
         }
     }

@@ -8,6 +8,7 @@ that docs/guide/your-own-runtime.md shows must be that of examples/own_runtime.c
 table of docs/guide/task-table.md that of examples/task_table.cpp.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -48,11 +49,13 @@ def run(where, text, runtimes, options, folder):
         print(f"{where}: skipped, no runtime for {' '.join(missing)}")
         return False
     print(where, *headers, flush=True)
-    source, program = Path(folder) / "program.cpp", Path(folder) / "program"
-    source.write_text(text)
+    (Path(folder) / "program.cpp").write_text(text)
     flags = [flag for header in headers for flag in shlex.split(runtimes[header])]
-    subprocess.run([*options["--compile"], str(source), *flags, *options["--link"], "-o", str(program)], check=True)
-    subprocess.run([*shlex.split(" ".join(options["--launch"])), str(program)], check=True, timeout=60)
+    compiler, *always = options["--compile"]
+    cache = shlex.split(os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", ""))
+    subprocess.run([*cache, compiler, *always, *flags, "-c", "program.cpp", "-o", "program.o"], check=True, cwd=folder)
+    subprocess.run([compiler, "program.o", *flags, *options["--link"], "-o", "program"], check=True, cwd=folder)
+    subprocess.run([*shlex.split(" ".join(options["--launch"])), f"{folder}/program"], check=True, timeout=60)
     return True
 
 
@@ -64,7 +67,8 @@ def main():
         parts = (root / "examples" / example).read_text().split(mark)
         if len(parts) != 3 or parts[1].strip() not in [text.strip() for _, text in blocks(root / "docs/guide" / page)]:
             sys.exit(f"docs/guide/{page} does not show the text between the marks {mark.strip()!r} of examples/{example}")
-    with tempfile.TemporaryDirectory() as folder:
+    # Below the build, so that a compiler cache finds what another clone has compiled.
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         programs = [(where, text) for page in PAGES
                     for where, text in blocks(root / "docs/guide" / page) if "int main(" in text]
         ran = [run(where, text, runtimes, options, folder) for where, text in programs]

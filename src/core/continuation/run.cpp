@@ -8,6 +8,7 @@
 #include "core/continuation/observe.hpp"
 #include "core/continuation/owned_data.hpp"
 #include "core/engine/engine.hpp"
+#include "core/progress/catch_up.hpp"
 #include "core/progress/progress.hpp"
 
 #include <climits>
@@ -186,6 +187,14 @@ long make_progress() noexcept {
     const auto in_progress = static_cast<long>(this_thread.counts.completed.get() - before);
     const long ran = run_ready(LONG_MAX);
     return in_progress + ran + progress::run_sources(LONG_MAX, &as_source);
+}
+
+void make_progress_or_pause(thence_backoff &backoff) noexcept {
+    if (make_progress() != 0) {
+        progress::found(backoff);
+    } else if (progress::pause(backoff)) {
+        progress::catch_up_after_sleep();
+    }
 }
 
 bool run_last_of(MPI_Request cr) noexcept {

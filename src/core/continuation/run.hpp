@@ -9,6 +9,7 @@
 
 #include "core/continuation/request.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/progress/backoff.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/source.hpp"
 
@@ -34,6 +35,8 @@ long run_own(continuation_request &cr) noexcept;
 // One round: lets MPI make progress, polls all sources, runs what is ready in them. Returns how much ran in all
 // sources, including the continuations that ran in MPI's progress.
 long make_progress() noexcept;
+// A turn of a loop that waits for another process: one round and, if nothing ran, a pause.
+void make_progress_or_pause(thence_backoff &backoff) noexcept;
 
 // The common end of a wait: one continuation is ready, and it is the last of `cr`. Then it runs the continuation, sets
 // `reported` of `cr`, which is complete, and returns true. It returns false if it has done nothing, or has run a

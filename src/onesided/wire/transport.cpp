@@ -4,6 +4,7 @@
 #include "core/continuation/run.hpp"
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/progress/backoff.hpp"
 
 #include <exception>
 #include <mutex>
@@ -188,8 +189,8 @@ void transport::end() noexcept {
         p->head.what = kind::credit; // so it is not counted
         send(*p, rank_);
     }
-    while (!has_ended()) {
-        continuation::make_progress();
+    for (thence_backoff backoff = progress::backoff_with(20'000, 256); !has_ended();) {
+        continuation::make_progress_or_pause(backoff);
         poll();
     }
 }
