@@ -32,7 +32,6 @@ struct thence_python_channel {
     // Of completes_soon(), and of the thread of the loop.
     unsigned skips = 0; // how many calls do not wait, after one that has waited in vain;
     unsigned left = 0;  // and how many of them are left
-    unsigned in_a_row = 0;
 
     explicit thence_python_channel(int eventfd) : descriptor(eventfd) {}
     thence_python_channel &operator=(thence_python_channel &&) = delete;
@@ -118,11 +117,6 @@ int prepare(operation &made) {
 bool completes_soon(thence_python_channel &channel, MPI_Request *request, MPI_Status *status, int &error) {
     constexpr std::int64_t longest = 30000; // about what it costs to wake a loop that sleeps
     constexpr unsigned most_skips = 63;
-    constexpr unsigned most_in_a_row = 64;
-    if (channel.in_a_row == most_in_a_row) {
-        channel.in_a_row = 0;
-        return false;
-    }
     const bool waits = channel.left == 0;
     channel.left -= waits ? 0 : 1;
     struct test {
@@ -141,7 +135,6 @@ bool completes_soon(thence_python_channel &channel, MPI_Request *request, MPI_St
         channel.skips = done ? 0 : std::min(2 * channel.skips + 1, most_skips);
         channel.left = channel.skips;
     }
-    channel.in_a_row = done ? channel.in_a_row + 1 : 0;
     error = tested.error;
     return done;
 }
@@ -266,6 +259,9 @@ int thence_python_drain(thence_python_channel *channel, thence_python_operation 
         operations[count] = done;
         errors[count++] = done->error;
         give_back(*channel, done);
+    }
+    if (count < capacity) {
+        operations[count] = nullptr;
     }
     if (channel->first == nullptr) {
         std::uint64_t written = 0;

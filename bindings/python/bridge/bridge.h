@@ -29,8 +29,7 @@ typedef struct thence_python_operation thence_python_operation;
 enum {
     THENCE_PYTHON_PERSISTENT = 1, /**< the request is persistent */
     /** Poll for up to 30 microseconds whether the operation completes: the answer of a fast partner comes sooner than a
-     *  thread that sleeps wakes. After a time in vain the next ones are left out: 1, then 3, up to 63 of them; and
-     *  after 64 in a row that completed so the loop gets its turn. */
+     *  thread that sleeps wakes. After a time in vain the next ones are left out: 1, then 3, up to 63 of them. */
     THENCE_PYTHON_SOON = 2
 };
 
@@ -85,7 +84,7 @@ THENCE_EXPORT int thence_python_cancel(thence_python_operation *operation);
 
 /** @brief Take completed operations from the list, the oldest first. An operation may be used again afterwards.
  *  @param channel         the channel.
- *  @param[out] operations room for `capacity` operations.
+ *  @param[out] operations room for `capacity` operations. Null follows the last, if there is room.
  *  @param[out] errors     `MPI_SUCCESS` or the error of each.
  *  @param capacity        at least 1.
  *  @return how many. Equal to `capacity`: there may be more, and the eventfd stays readable.

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Literal, overload
 
 from thence import _asyncio, _library
-from thence._channel import Operation
+from thence._channel import Operation, deliver, not_cancelled
 from thence._library import MPI
 
 
@@ -51,13 +51,15 @@ async def wait(request: MPI.Request) -> MPI.Status:
     Notes
     -----
     If the task is cancelled, Thence asks MPI once to cancel the operation. Its buffer is kept until MPI has completed
-    it. An operation that is complete already, or within 30 microseconds, needs no turn of the loop; but after 64 of them
-    in a row the loop gets one. After a time in vain the next calls do not wait: 1 of them, then 3, up to 63.
+    it. An operation that is complete already, or within 30 microseconds, needs no turn of the loop; but with each 64th
+    that needs none the loop gets one. After a time in vain the next calls do not wait: 1 of them, then 3, up to 63.
     """
     channel = _current_channel()
     operation = channel.start_one(request, soon=True)
     if operation.error is None:
         await channel.completion(operation)
+    elif channel.is_turn_due():
+        await _turn(channel, [operation])
     return operation.result()
 
 
@@ -85,26 +87,46 @@ async def receive(request: MPI.Request, status: MPI.Status | None = None) -> Any
     -----
     mpi4py alone can unpickle what it has received, in the wait of its own request. So the request is replaced by a
     generalized request that is complete and has the status of the receive. `wait` describes cancellation and the other
-    exceptions.
+    exceptions. If the object had arrived when the task was cancelled (`not_cancelled` has its operation, which is done),
+    ``request.wait()`` returns it.
     """
-    received = await wait(request)
-    if request == MPI.REQUEST_NULL:
-        error = _library.deliver(MPI._addressof(request), MPI._addressof(received))
-        if error:
-            raise MPI.Exception(error)
+    try:
+        received = await wait(request)
+    except BaseException as error:
+        for operation in not_cancelled(error):
+            if operation.error == 0:
+                deliver(request, operation.status)
+        raise
+    deliver(request, received)
     return request.wait(status)
 
 
-def _cancel_all(operations):
+def _leave(channel, error, operations):
+    # The wait for these has ended before they were complete. Where its coroutine was collected after its loop, or by
+    # another thread, they go on as their channel does.
     for operation in operations:
         operation.completed = None
+    if isinstance(error, GeneratorExit) and not channel.is_current():
+        return
     for operation in operations:
         operation.cancel()
+    channel.leave(error, operations)
+
+
+async def _turn(channel, operations):
+    # All of these are complete.
+    try:
+        await channel.turn()
+    except BaseException as error:
+        channel.leave(error, operations)
+        raise
 
 
 async def _all_of(channel, operations):
     pending = [operation for operation in operations if operation.error is None]
     if not pending:
+        if channel.is_turn_due():
+            await _turn(channel, operations)
         return
     left = len(pending)
     event = channel.event()
@@ -120,8 +142,7 @@ async def _all_of(channel, operations):
     try:
         await event.wait()
     except BaseException as error:  # the task is cancelled
-        _cancel_all(operations)
-        channel.leave(error, operations)
+        _leave(channel, error, operations)
         raise
 
 
@@ -212,6 +233,8 @@ async def completions(requests: Sequence[MPI.Request]) -> AsyncIterator[tuple[in
         operation.completed = completed
     try:
         for _ in operations:
+            if ready and channel.is_turn_due():
+                await channel.turn()
             while not ready:
                 event = channel.event()
                 await event.wait()
@@ -225,8 +248,7 @@ async def completions(requests: Sequence[MPI.Request]) -> AsyncIterator[tuple[in
             del index_of[operation]  # it is yielded
             yield index, status
     except BaseException as error:
-        _cancel_all(operations)
-        channel.leave(error, index_of)
+        _leave(channel, error, list(index_of))
         raise
 
 

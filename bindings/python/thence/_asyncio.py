@@ -49,14 +49,16 @@ class LoopChannel(Channel):
             self._misses = 0
         else:
             self._misses += 1
-        self.drain()
-        if self.pending and self._poll_handle is None and not MPI.Is_finalized():
-            over = self._misses - _SPINS
-            if over <= 0:
-                self._poll_handle = self._loop().call_soon(self._poll)
-            else:
-                pause = min(_FIRST_PAUSE * over, _LONGEST_PAUSE)
-                self._poll_handle = self._loop().call_later(pause, self._poll)
+        try:
+            self.drain()
+        finally:
+            if self.pending and self._poll_handle is None and not MPI.Is_finalized():
+                over = self._misses - _SPINS
+                if over <= 0:
+                    self._poll_handle = self._loop().call_soon(self._poll)
+                else:
+                    pause = min(_FIRST_PAUSE * over, _LONGEST_PAUSE)
+                    self._poll_handle = self._loop().call_later(pause, self._poll)
 
     async def completion(self, operation):
         """Wait until an operation is complete. Cancel it, once, if this is cancelled."""
@@ -71,6 +73,15 @@ class LoopChannel(Channel):
             raise
 
     event = staticmethod(asyncio.Event)
+
+    async def turn(self):
+        """Let the loop run other tasks."""
+        await asyncio.sleep(0)
+
+    def is_current(self):
+        """Return whether the loop runs in this thread."""
+        running = asyncio._get_running_loop()
+        return running is not None and running is self._loop()
 
     def run(self, function, operation):
         """Call a callback. What it raises goes to the handler of the loop."""
@@ -121,18 +132,20 @@ def adopt(channel):
     _orphans.append(channel)
 
 
-def _look_after_closed_loops():
-    # The caller holds the lock.
-    for loop, channel in list(_channels.items()):
-        if loop.is_closed():
-            del _channels[loop]
-            if not channel.close():
-                _library.report(f"an event loop was closed with {len(channel.pending)} operations pending; they go on")
-                adopt(channel)
-    for channel in _orphans[:]:
-        channel.drain()
-        if channel.close():
-            _orphans.remove(channel)
+def look_after_closed_loops():
+    """Free the channels of loops that have ended, or take what is complete of them."""
+    with _lock:
+        for loop, channel in list(_channels.items()):
+            if loop.is_closed():
+                del _channels[loop]
+                if not channel.close():
+                    left = len(channel.pending)
+                    _library.report(f"an event loop was closed with {left} operations pending; they go on")
+                    adopt(channel)
+        for channel in _orphans[:]:
+            channel.drain()
+            if channel.close():
+                _orphans.remove(channel)
 
 
 def current_channel():
@@ -145,10 +158,11 @@ def current_channel():
     channel = _channels.get(loop)
     if channel is None:
         _library.require()
+        look_after_closed_loops()
         with _lock:
-            _look_after_closed_loops()
             channel = _channels[loop] = LoopChannel(loop)
-            weakref.finalize(loop, _forget, channel)
+            # At exit the channels of loops that live are wound up by _before_finalize().
+            weakref.finalize(loop, _forget, channel).atexit = False
     _recent = weakref.ref(loop), channel
     return channel
 

@@ -2,22 +2,29 @@
 """Operations, and the channel by which their completions come from the library to one loop.
 
 Invariant: an operation is among ``Channel.pending`` from its start until it comes out of the library's list. Until then
-the channel keeps its request, and with it the buffer that MPI writes to, also if nobody waits for it any more.
+the channel keeps its request, and with it the buffer that MPI writes to, also if nobody waits for it any more. A
+``KeyboardInterrupt`` may come behind every call of the library. So what a call will return is noted before it, and taken
+up behind it or, if that is interrupted too, before the next call.
 """
 
 import concurrent.futures
 import contextlib
 import ctypes
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from thence import _library
 from thence._library import MPI
 
 _CAPACITY = 256
+_NOT_CALLED = -1  # no error code of MPI
 # Of one request: by whether it is persistent, and may complete soon.
 _FLAGS = [[bytes([persistent | soon]) for soon in (0, _library.FLAG_SOON)] for persistent in (0, _library.FLAG_PERSISTENT)]
 _closing = threading.RLock()  # garbage collection may close another channel inside
+_polling: weakref.WeakSet["Channel"] = weakref.WeakSet()  # channels whose loops poll: no thread of the library does
 
 
 class Operation:
@@ -87,13 +94,13 @@ class Operation:
         Returns
         -------
         bool
-            False if it was asked before, the operation is complete, or this process was forked.
+            False if it was asked before, the operation is complete, this process was forked, or MPI has no continuation
+            request of its own left for it (65,536 can exist).
         """
         if self.error is not None or self._cancel_asked or _library.forked():
             return False
         self._cancel_asked = True
-        self._channel.cancel(self)
-        return True
+        return self._channel.cancel(self)
 
     def __repr__(self) -> str:
         state = "pending" if self.error is None else "cancelled" if self.cancelled() else "complete"
@@ -123,6 +130,17 @@ def not_cancelled(error: BaseException | None) -> tuple[Operation, ...]:
     return ()
 
 
+def deliver(request, status):
+    """Put a request in place that is complete, with this status, so that its ``wait()`` returns what was received.
+
+    A persistent request is left as it is.
+    """
+    if request == MPI.REQUEST_NULL:
+        error = _library.deliver(MPI._addressof(request), MPI._addressof(status))
+        if error:
+            raise MPI.Exception(error)
+
+
 class _Arrays:
     """What the library reads and writes when requests are attached, and its addresses: those of arrays that are used
     again are converted once.
@@ -141,15 +159,35 @@ class Channel:
 
     def __init__(self):
         self.has_thread = _library.require()
+        self._thread = threading.get_ident()
+        if not self.has_thread:
+            self._require_to_poll()
         descriptor = ctypes.c_int(-1)
         self._channel = _library.open_channel(ctypes.byref(descriptor))
         if not self._channel:
             raise OSError("the system has refused an eventfd")
         self.descriptor = descriptor.value
         self.pending = {}
-        self._operations = (ctypes.c_void_p * _CAPACITY)()
+        self._operations = (ctypes.c_void_p * _CAPACITY)()  # null follows those that are not taken up
         self._errors = (ctypes.c_int * _CAPACITY)()
-        self._one = _Arrays(1)
+        self._ready: deque[Operation] = deque()  # operations that are complete, whose `completed` was not called
+        self._starting: list[Any] = []  # operations and arrays of calls that are not taken up
+        self._one: _Arrays | None = _Arrays(1)  # None: in use
+        self._at_once = 0  # operations in a row that were complete at once
+
+    def _require_to_poll(self):
+        if MPI.Query_thread() < MPI.THREAD_SERIALIZED and not MPI.Is_thread_main():
+            raise RuntimeError(
+                "MPI was initialized below MPI.THREAD_SERIALIZED: only an event loop of the main thread may call it; "
+                "ask for MPI.THREAD_MULTIPLE (mpi4py.rc.thread_level, its default)"
+            )
+        with _closing:
+            if any(other._channel and other._thread != self._thread for other in _polling):
+                raise RuntimeError(
+                    "MPI was initialized below MPI.THREAD_MULTIPLE, and an event loop of another thread polls it; "
+                    "ask for MPI.THREAD_MULTIPLE (mpi4py.rc.thread_level, its default)"
+                )
+            _polling.add(self)
 
     def start(self, requests):
         """Attach requests. Those that are complete already are done when this returns, and `completed` is not called.
@@ -169,11 +207,7 @@ class Channel:
         arrays = _Arrays(len(requests))
         arrays.requests[:] = [MPI._addressof(request) for request in requests]
         arrays.statuses[:] = [MPI._addressof(operation.status) for operation in made]
-        flags = bytes([isinstance(request, MPI.Prequest) for request in requests])
-        _library.attach(self._channel, len(requests), *arrays.inputs, flags, *arrays.outputs)
-        for operation, handle, code in zip(made, arrays.handles, arrays.errors):
-            self._started(operation, handle, code)
-        self._engage()
+        self._attach(made, arrays, bytes([isinstance(request, MPI.Prequest) for request in requests]))
         return made
 
     def start_one(self, request, soon=False):
@@ -192,14 +226,49 @@ class Channel:
         self._check(request)
         _library.require()
         made = Operation(request, self)
-        one = self._one
-        one.requests[0] = MPI._addressof(request)
-        one.statuses[0] = MPI._addressof(made.status)
-        flags = _FLAGS[isinstance(request, MPI.Prequest)][soon and self.has_thread]
-        _library.attach(self._channel, 1, *one.inputs, flags, *one.outputs)
-        self._started(made, one.handles[0], one.errors[0])
-        self._engage()
+        arrays, self._one = self._one or _Arrays(1), None  # a signal handler may start another
+        arrays.requests[0] = MPI._addressof(request)
+        arrays.statuses[0] = MPI._addressof(made.status)
+        self._attach((made,), arrays, _FLAGS[isinstance(request, MPI.Prequest)][soon and self.has_thread])
+        self._one = arrays
         return made
+
+    def _attach(self, operations, arrays, flags):
+        if self._starting or self._operations[0] is not None:
+            self._recover()
+        if not operations:
+            return
+        arrays.errors[0] = _NOT_CALLED
+        start = operations, arrays
+        self._starting.append(start)
+        try:
+            _library.attach(self._channel, len(operations), *arrays.inputs, flags, *arrays.outputs)
+        finally:
+            self._take_up(start, over=True)
+        self._engage()
+
+    def _take_up(self, start, over=False):
+        operations, arrays = start
+        if start not in self._starting:
+            return
+        if arrays.errors[0] == _NOT_CALLED:
+            if over:
+                self._starting.remove(start)
+            return
+        for operation, handle, code in zip(operations, arrays.handles, arrays.errors):
+            if handle is None:
+                operation.error = code
+            elif operation._handle is None and operation.error is None:
+                self.pending[handle] = operation
+                operation._handle = handle
+        self._starting.remove(start)
+
+    def _recover(self):
+        """Take up what an interrupt has left. Until then no operation is attached, since handles are used again."""
+        for start in self._starting[:]:
+            self._take_up(start)
+        if self._operations[0] is not None:
+            self._collect()
 
     def _check(self, request):
         if not isinstance(request, MPI.Request):
@@ -207,13 +276,6 @@ class Channel:
         if not self._channel:
             _library.require()
             raise RuntimeError("MPI has been finalized")
-
-    def _started(self, operation, handle, code):
-        if handle is None:
-            operation.error = code
-        else:
-            operation._handle = handle
-            self.pending[handle] = operation
 
     def _engage(self):
         """Called after operations have been started."""
@@ -228,17 +290,18 @@ class Channel:
         """
         if _library.forked():
             return
+        self._recover()
         raised = []
-        count = _CAPACITY
-        while count == _CAPACITY and self._channel:  # `completed` may have finalized MPI
-            count = _library.drain(self._channel, self._operations, self._errors, _CAPACITY)
-            pop = self.pending.pop
-            # `completed` may start other operations, which may have the same handles.
-            done = [(pop(h), e) for h, e in zip(self._operations[:count], self._errors[:count])]
-            for operation, code in done:
-                operation._handle = None
-                operation.error = code
-            for operation, _ in done:
+        more = True
+        while more and self._channel:  # `completed` may have finalized MPI
+            more = False
+            try:
+                more = _library.drain(self._channel, self._operations, self._errors, _CAPACITY) == _CAPACITY
+            except BaseException as error:  # an interrupt behind the call
+                raised.append(error)
+            self._collect()
+            while self._ready:  # `completed` may start other operations, which may have the same handles
+                operation = self._ready.popleft()
                 if operation.completed is not None:
                     try:
                         operation.completed(operation)
@@ -249,9 +312,27 @@ class Channel:
         if raised:
             raise raised[0]
 
+    def _collect(self):
+        for handle, code in zip(self._operations, self._errors):
+            if handle is None:
+                break
+            operation = self.pending.pop(handle, None)
+            if operation is not None:
+                operation._handle = None
+                operation.error = code
+                self._ready.append(operation)
+        self._operations[0] = None
+
     def cancel(self, operation):
-        _library.cancel(operation._handle)
+        """Ask MPI to cancel an operation. Return whether it was asked."""
+        asked = _library.cancel(operation._handle) != MPI.ERR_UNSUPPORTED_OPERATION
         self.drain()
+        return asked
+
+    def is_turn_due(self):
+        """Return whether the loop must get a turn: 64 operations in a row were complete at once."""
+        self._at_once = (self._at_once + 1) % 64
+        return self._at_once == 0
 
     def close(self):
         """Free the channel, if nothing is pending. Return whether it was. It may be called twice, by any threads.
@@ -260,6 +341,7 @@ class Channel:
         """
         if _library.forked():
             return True
+        self._recover()
         if self.pending:
             return False
         with _closing:
@@ -297,7 +379,7 @@ class Channel:
         for ask in [*(operation.cancel for operation in operations), self.drain]:
             try:
                 ask()
-            except Exception:
+            except BaseException:  # also SystemExit: MPI must be finalized
                 _library.logger.exception("exception at the completion of an operation, before MPI is finalized")
         for operation in operations:
             operation.cancelled()  # MPI cannot say so afterwards
@@ -310,7 +392,10 @@ class Channel:
 
         def call():
             if done.set_running_or_notify_cancel():
-                done.set_result(Channel.wind_up(self))
+                try:
+                    done.set_result(Channel.wind_up(self))
+                except BaseException as error:
+                    done.set_exception(error)
 
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
             schedule(call)

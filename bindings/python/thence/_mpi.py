@@ -8,7 +8,9 @@ from pathlib import Path
 
 def mpi_libraries(maps):
     """Return the paths of the MPI libraries that ``/proc/self/maps``, given as text, names."""
-    found = re.findall(r"(/\S*/(?:libmpi|libmpich|libmpi_abi)\.so[.0-9]*)$", maps, re.MULTILINE)
+    # libmpi_gnu_123.so, libmpi_cray.so: those of Cray, one for each compiler.
+    name = r"libmpi(?:ch|_abi|_(?:cray|gnu|intel|nvidia|amd|aocc)[_0-9]*)?\.so[.0-9]*"
+    found = re.findall(rf"^(?:\S+ +){{5}}(/.*/{name})$", maps, re.MULTILINE)
     return list(dict.fromkeys(found))
 
 

@@ -20,6 +20,7 @@ class RunChannel(Channel):
     def __init__(self):
         super().__init__()
         self._work = trio.Event()
+        self._has_ended = False
         self._is_unwatched = False  # the descriptor may be closed, and another file have its number
         self._token = trio.lowlevel.current_trio_token()
         _channels.add(self)
@@ -60,11 +61,14 @@ class RunChannel(Channel):
             trio.lowlevel.notify_closing(self.descriptor)
 
     def wind_up(self):
-        if not trio.lowlevel.in_trio_run() or trio.lowlevel.current_trio_token() is not self._token:
+        if self._has_ended:
+            return super().wind_up()
+        if not self.is_current():
             return self.wind_up_by(self._token.run_sync_soon)
         return super().wind_up()
 
     def _end(self):
+        self._has_ended = True
         _channels.discard(self)
         if not self.close():
             _library.report(f"a run of trio has ended with {len(self.pending)} operations pending; they go on")
@@ -94,6 +98,14 @@ class RunChannel(Channel):
 
     event = staticmethod(trio.Event)
 
+    async def turn(self):
+        """Let trio run other tasks."""
+        await trio.lowlevel.checkpoint()
+
+    def is_current(self):
+        """Return whether the run is that of this thread."""
+        return trio.lowlevel.in_trio_run() and trio.lowlevel.current_trio_token() is self._token
+
     def leave(self, error, operations):
         # The scope that was cancelled swallows the error, with its notes. So those that are pending are logged, too.
         super().leave(error, operations)
@@ -122,6 +134,7 @@ def current_channel():
     try:
         return _channel.get()
     except LookupError:
+        _asyncio.look_after_closed_loops()
         channel = RunChannel()
         _channel.set(channel)
         return channel

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thence import _library
-from thence._channel import Channel, Operation
+from thence._channel import Channel, Operation, deliver
 from thence._library import MPI
 
 __all__ = ["RequestExecutor", "RequestFuture"]
@@ -41,7 +41,7 @@ class RequestFuture(concurrent.futures.Future[MPI.Status]):
             Whether the future is cancelled now. False: the operation has completed, or MPI cannot cancel it.
         """
         self._executor._cancel(self)
-        while self._operation.done() and not self.done():
+        while self._operation.done() and not self.done() and not _library.forked():
             time.sleep(0)  # another thread is about to set the state
         return self.cancelled()
 
@@ -52,9 +52,20 @@ class RequestFuture(concurrent.futures.Future[MPI.Status]):
             self.set_running_or_notify_cancel()
             return
         try:
-            self.set_result(operation.result())
+            result = self._result_of(operation)
         except MPI.Exception as error:
             self.set_exception(error)
+        else:
+            self.set_result(result)
+
+    def _result_of(self, operation):
+        return operation.result()
+
+
+class _ObjectFuture(RequestFuture):
+    def _result_of(self, operation):
+        deliver(operation.request, operation.result())
+        return operation.request.wait()
 
 
 class RequestExecutor(concurrent.futures.Executor):
@@ -76,6 +87,7 @@ class RequestExecutor(concurrent.futures.Executor):
         self._done: deque[RequestFuture] = deque()  # futures that are not complete, of operations that are; under the lock
         self._wake: Any = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._shut = False
+        self._submitting = 0  # calls of submit() whose function runs
         self._thread = threading.Thread(target=self._run, name="thence-executor", daemon=True)
         self._thread.start()
         _executors.add(self)
@@ -92,10 +104,30 @@ class RequestExecutor(concurrent.futures.Executor):
         -------
         RequestFuture
         """
-        future = RequestFuture(self)
         _library.require()  # before the lock, which another thread may have held when the process was forked
         with self._lock:
             self._refuse_after_shutdown()
+        return self._track(RequestFuture(self), request)
+
+    def receive(self, request: MPI.Request) -> "concurrent.futures.Future[Any]":
+        """Return a future for a request of mpi4py's ``irecv`` or ``imrecv``, whose result is the object that was sent.
+
+        Parameters
+        ----------
+        request : mpi4py.MPI.Request
+            As for `thence.receive`.
+
+        Returns
+        -------
+        RequestFuture
+        """
+        _library.require()
+        with self._lock:
+            self._refuse_after_shutdown()
+        return self._track(_ObjectFuture(self), request)
+
+    def _track(self, future, request):
+        with self._lock:
             operation = self._channel.start_one(request)
             future._operation = operation
             operation.completed = lambda _: self._done.append(future)
@@ -112,7 +144,7 @@ class RequestExecutor(concurrent.futures.Executor):
         Parameters
         ----------
         function : callable
-            Called in this thread, at once. It returns a request, as for `thence.wait`.
+            Called in this thread, at once. It returns a request, as for `thence.wait`. It may wait for other futures.
         *args, **kwargs
             Its arguments.
 
@@ -123,7 +155,13 @@ class RequestExecutor(concurrent.futures.Executor):
         _library.require()
         with self._lock:
             self._refuse_after_shutdown()  # before an operation starts that nobody would wait for
-            return self.track(function(*args, **kwargs))
+            self._submitting += 1
+        try:
+            return self._track(RequestFuture(self), function(*args, **kwargs))
+        finally:
+            with self._lock:
+                self._submitting -= 1
+                self._wake_thread()
 
     def _refuse_after_shutdown(self):
         if self._shut:
@@ -182,9 +220,14 @@ class RequestExecutor(concurrent.futures.Executor):
                 with contextlib.suppress(BlockingIOError):
                     os.eventfd_read(self._wake)
                 self._channel.drain()
-            self._settle_done()
+            try:
+                self._settle_done()
+            except BaseException:  # of a callback of a future, which are called here: such as SystemExit
+                _library.logger.exception("exception in a callback of a future of thence.executor")
+                with self._lock:
+                    self._wake_thread()
             with self._lock:
-                if self._shut and not self._channel.pending and not self._done:
+                if self._shut and not self._channel.pending and not self._done and not self._submitting:
                     self._channel.close()
                     os.close(self._wake)
                     self._wake = None

@@ -295,3 +295,161 @@ def test_import_with_another_mpi_than_it_was_built_for(tmp_path):
     code, _, err = run_program(f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport thence")
     assert code != 0
     assert "ImportError: this installation of thence is for the ABI of mpivapour, but mpi4py uses " in err
+
+
+def test_an_interrupt_right_behind_a_call_of_the_library():
+    code, out, err = run_program(
+        BEGIN
+        + """
+import signal
+from thence import _library
+real = {name: getattr(_library, name) for name in ("attach", "drain")}
+def interrupted(name):
+    def call(*arguments):
+        setattr(_library, name, real[name])
+        try:
+            return real[name](*arguments)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+    setattr(_library, name, call)
+def run(coroutine):
+    try:
+        return loop.run_until_complete(coroutine)
+    except KeyboardInterrupt:
+        print("interrupted")
+buffers = [np.zeros(1) for _ in range(3)]
+async def attach(tag):
+    tasks.append(asyncio.ensure_future(thence.wait(SELF.Irecv(buffers[tag], 0, tag))))
+    await asyncio.sleep(0.01)
+tasks = []
+loop = asyncio.new_event_loop()
+run(attach(0))
+interrupted("attach")
+run(attach(1))
+channel = thence._asyncio._recent[1]
+print(len(channel.pending), _library.outstanding())
+run(attach(2))
+interrupted("drain")
+async def send():
+    for tag in range(3):
+        SELF.Send(np.full(1, tag + 1.0), 0, tag)
+    async with asyncio.timeout(10):
+        await asyncio.wait([tasks[0], tasks[-1]])
+run(send())
+async def rest():
+    async with asyncio.timeout(10):
+        await asyncio.wait([tasks[0], tasks[-1]])
+run(rest())
+print(*(float(each[0]) for each in buffers), len(channel.pending), _library.outstanding())
+"""
+    )
+    assert code == 0, err
+    assert out == "interrupted\n2 2\ninterrupted\n1.0 2.0 3.0 0 0\n", err
+
+
+def test_a_gather_that_is_collected_after_its_loop_goes_on():
+    code, out, err = run_program(
+        BEGIN
+        + """
+buffer = np.zeros(1)
+async def leave():
+    asyncio.ensure_future(thence.gather(SELF.Irecv(buffer, 0, 1), SELF.Irecv(np.zeros(1), 0, 2)))
+    await asyncio.sleep(0.01)
+loop = asyncio.new_event_loop()
+loop.run_until_complete(leave())
+loop.close()
+del loop
+asyncio.run(thence.wait(MPI.Request()))
+import gc
+gc.collect()
+async def send():
+    await thence.gather(SELF.Isend(np.full(1, 5.0), 0, 1), SELF.Isend(np.full(1, 5.0), 0, 2))
+asyncio.run(send())
+while buffer[0] == 0:
+    SELF.Iprobe()
+print(buffer[0])
+"""
+    )
+    assert (code, out) == (0, "5.0\n"), err
+
+
+def test_what_a_run_of_trio_leaves_pending_is_cancelled_before_finalize():
+    pytest.importorskip("trio")
+    code, _, err = run_program(
+        BEGIN
+        + """
+import trio
+async def main():
+    thence.attach(SELF.Irecv(np.zeros(1), 0, 1), print)
+trio.run(main)
+"""
+    )
+    assert code == 0, err
+    assert "a run of trio has ended with 1 operations pending; they go on" in err
+    assert "MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
+
+
+def test_a_callback_that_wants_to_exit_does_not_stop_finalize():
+    code, out, err = run_program(
+        BEGIN
+        + """
+import threading, time
+ready = threading.Event()
+async def main():
+    thence.attach(SELF.Irecv(np.zeros(1), 0, 1), lambda _: sys.exit(3))
+    ready.set()
+    await asyncio.sleep(10)
+threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+ready.wait()
+time.sleep(0.05)
+MPI.Finalize()
+print("finalized")
+"""
+    )
+    assert (code, out) == (0, "finalized\n"), err
+    assert "MPI is finalized with 1 operations pending; all of them" in err
+
+
+def test_at_exit_a_loop_that_lives_is_reported_once():
+    code, _, err = run_program(
+        BEGIN
+        + """
+async def leave():
+    asyncio.ensure_future(thence.wait(SELF.Irecv(np.zeros(1), 0, 1)))
+    await asyncio.sleep(0.01)
+loop = asyncio.new_event_loop()
+loop.run_until_complete(leave())
+"""
+    )
+    assert code == 0, err
+    assert err.count("thence: ") == 1 and "all of them were cancelled or have completed" in err, err
+
+
+@pytest.mark.parametrize(
+    "level, reason",
+    [("funneled", "only an event loop of the main thread may call it"), ("serialized", "an event loop of another thread")],
+)
+def test_below_thread_multiple_one_thread_polls(level, reason):
+    code, out, err = run_program(
+        f"import mpi4py\nmpi4py.rc.thread_level = '{level}'\n"
+        + BEGIN
+        + """
+import threading
+def other():
+    try:
+        asyncio.run(thence.wait(SELF.Isend(np.zeros(1), 0, 1)))
+    except RuntimeError as error:
+        print(error)
+async def main():
+    receive = asyncio.ensure_future(thence.wait(SELF.Irecv(np.zeros(1), 0, 2)))
+    await asyncio.sleep(0)
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    await thence.wait(SELF.Isend(np.zeros(1), 0, 2))
+    await receive
+asyncio.run(main())
+"""
+    )
+    assert code == 0, err
+    assert reason in out, (out, err)

@@ -77,3 +77,14 @@ def test_mypy_finds_nothing(strict, what, monkeypatch):
     command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(CACHE), *files]
     done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mpi_libraries_are_found_in_the_map_of_a_process():
+    maps = """7f10-7f20 r-xp 00000000 08:01 123                        /opt/my mpi/lib/libmpi.so.40
+7f20-7f30 r--p 00001000 08:01 123                        /opt/my mpi/lib/libmpi.so.40
+7f30-7f40 r-xp 00000000 08:01 124                        /opt/cray/lib/libmpi_gnu_123.so.12
+7f40-7f50 r-xp 00000000 08:01 125                        /usr/lib/libmpi_cxx.so.40
+7f50-7f60 r-xp 00000000 08:01 126                        /usr/lib/libmpich.so.12.1.8
+7f60-7f70 rw-p 00000000 00:00 0"""
+    found = ["/opt/my mpi/lib/libmpi.so.40", "/opt/cray/lib/libmpi_gnu_123.so.12", "/usr/lib/libmpich.so.12.1.8"]
+    assert thence._mpi.mpi_libraries(maps) == found

@@ -365,3 +365,47 @@ def test_a_server_on_sockets_answers_meanwhile(run, vector):
         server.close()
 
     run(check())
+
+
+@pytest.mark.parametrize("way", ["wait", "gather", "completions"])
+def test_operations_that_are_complete_at_once_leave_the_loop_its_turns(run, way):
+    async def check():
+        turns = 0
+
+        async def other():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.ensure_future(other())
+        for _ in range(256):
+            if way == "wait":
+                await thence.wait(MPI.Request())
+            elif way == "gather":
+                await thence.gather(MPI.Request(), MPI.Request())
+            else:
+                assert [index async for index, _ in thence.completions([MPI.Request()])] == [0]
+        task.cancel()
+        assert 3 <= turns <= 8
+
+    run(check())
+
+
+def test_a_completion_that_fails_says_which(run, comm, vector):
+    if comm.size == 1:
+        pytest.skip("Open MPI does not report truncation of messages to oneself")
+
+    async def check():
+        if comm.rank == 0:
+            good, bad = comm.Irecv(vector(), 1, 1), comm.Irecv(np.zeros(1), 1, 2)
+            comm.Send(b"", 1, 0)
+            with pytest.raises(MPI.Exception) as caught:
+                async for _ in thence.completions([good, bad]):
+                    pass
+            assert caught.value.index == 1
+        elif comm.rank == 1:
+            comm.Recv(bytearray(), 0, 0)
+            comm.Send(vector(), 0, 2)
+
+    run(check())

@@ -185,3 +185,22 @@ def test_what_mpi_cannot_cancel_goes_on_and_says_so(run, comm):
             await thence.wait(comm.Ibarrier())
 
     run(check())
+
+
+def test_an_object_that_had_arrived_is_kept_for_the_wait_of_its_request(run):
+    async def check():
+        request = SELF.irecv(source=0, tag=1)
+        task = asyncio.ensure_future(thence.receive(request))
+        await asyncio.sleep(0.01)
+        SELF.send("kept", 0, 1)
+        channel = thence._asyncio.current_channel()
+        (operation,) = channel.pending.values()
+        while operation.error is None:  # until it has arrived, but the task has not been told
+            channel.drain()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as raised:
+            await task
+        assert thence.not_cancelled(raised.value) == (operation,)
+        assert request.wait() == "kept"
+
+    run(check())

@@ -105,3 +105,38 @@ def test_failed_operations_set_the_exception(comm, vector):
         elif comm.rank == 1:
             comm.Recv(bytearray(), 0, 0)
             comm.Send(vector(), 0, 1)
+
+
+def test_a_future_of_an_object():
+    with RequestExecutor() as executor:
+        future = executor.receive(SELF.irecv(source=0, tag=1))
+        send = SELF.isend({"a": 1}, 0, 1)
+        assert future.result(20) == {"a": 1}
+        send.wait()
+
+
+def test_a_submitted_function_may_wait_for_another_future(vector):
+    with RequestExecutor() as executor:
+        first = executor.submit(SELF.Irecv, vector(), 0, 1)
+
+        def second():
+            SELF.Send(vector(), 0, 1)
+            assert first.result(20).Get_tag() == 1
+            executor.shutdown(wait=False)  # it still tracks what this returns
+            return SELF.Isend(vector(), 0, 2)
+
+        sent = executor.submit(second)
+        SELF.Recv(vector(), 0, 2)
+        sent.result(20)
+
+
+def test_a_callback_that_wants_to_exit_leaves_the_executor_running(vector, caplog):
+    with RequestExecutor() as executor:
+        future = executor.submit(SELF.Irecv, vector(), 0, 1)
+        future.add_done_callback(lambda _: exit(3))
+        other = executor.submit(SELF.Irecv, vector(), 0, 2)
+        SELF.Send(vector(), 0, 1)
+        future.result(20)
+        SELF.Send(vector(), 0, 2)
+        other.result(20)
+    assert "exception in a callback of a future" in caplog.text
