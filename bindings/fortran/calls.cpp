@@ -3,7 +3,8 @@
 // Fortran and in C. `ignored` is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of Fortran, for comparison.
 //
 // A callback with a context of type(c_ptr) and its context lie in a block of a pool, and run_block() calls it: then `bytes`
-// is 0 and `data` the context. One with an object is called by a procedure of the module (`run`: 0 thence, 1 thence_f08), and
+// is 0 and `data` the context. A continuation request that reports failures keeps the data of failed continuations, so
+// there the library copies them, and run_copied() gets the copy. A callback with an object is called by a procedure of the module (`run`: 0 thence, 1 thence_f08), and
 // the library copies its `data`. The addresses of these procedures as arguments would make the compiler write relocations
 // into read-only memory.
 #include "pooled.hpp"
@@ -44,16 +45,25 @@ each_procedure *const each_runs[] = {&thence_f_run_each_callback, &thence_f08_ru
 using thence::fortran::attached;
 using thence::fortran::block;
 
-// The callback of a block, which is free before the program's callback begins: that may attach the next one. Arguments of
-// a procedure in Fortran are addresses.
+// Arguments of a procedure in Fortran are addresses.
+inline int run(void (*procedure)(), void *&context, int error, MPI_Status *statuses) {
+    MPI_Fint code = error;
+    reinterpret_cast<void (*)(MPI_Fint *, MPI_Status *, void **)>(procedure)(&code, statuses, &context);
+    return code;
+}
+
+// The callback of a block, which is free before the program's callback begins: that may attach the next one.
 int run_block(int error, MPI_Status *statuses, void *data) {
     auto *const its_block = static_cast<block *>(data);
     void (*const procedure)() = its_block->callback.procedure;
     void *context = its_block->callback.context;
     thence::fortran::give_back(its_block);
-    MPI_Fint code = error;
-    reinterpret_cast<void (*)(MPI_Fint *, MPI_Status *, void **)>(procedure)(&code, statuses, &context);
-    return code;
+    return run(procedure, context, error, statuses);
+}
+
+int run_copied(int error, MPI_Status *statuses, void *data) {
+    attached callback = *static_cast<const attached *>(data);
+    return run(callback.procedure, callback.context, error, statuses);
 }
 
 // MPI_STATUS_IGNORE of each module, from its thence_cr_create. Before that: that of mpif.h.
@@ -105,23 +115,33 @@ bool statuses_are_the_same() noexcept {
     return same;
 }
 
-// The continuation request that this thread has used last. The handle of one names the same MPI_Request for ever, so this
-// never becomes wrong.
+// The continuation request that this thread has used last of those that do not report failures. The handle of one names
+// the same MPI_Request for ever, and none that reports failures (see thence_cr_create()).
 struct known_cr {
     MPI_Fint handle;
     MPI_Request request;
 };
 constinit thread_local known_cr last_cr{INT_MIN, {}};
 
-[[gnu::noinline]] MPI_Request find_cr(MPI_Fint handle) noexcept {
+struct found_cr {
+    MPI_Request request;
+    bool reports_failed;
+};
+
+[[gnu::noinline]] found_cr find_cr(MPI_Fint handle) noexcept {
     MPI_Request request = MPI_Request_f2c(handle);
-    if (thence_is_cr(request) != 0) {
+    thence_cr_info info;
+    if (thence_is_cr(request) == 0 || thence_cr_query(request, &info, sizeof info) != MPI_SUCCESS) {
+        return {request, false};
+    }
+    const bool reports_failed = (info.flags & THENCE_CR_REPORT_FAILED) != 0;
+    if (!reports_failed) {
         last_cr = {handle, request};
     }
-    return request;
+    return {request, reports_failed};
 }
 inline MPI_Request cr_of(MPI_Fint handle) noexcept {
-    return last_cr.handle == handle ? last_cr.request : find_cr(handle);
+    return last_cr.handle == handle ? last_cr.request : find_cr(handle).request;
 }
 
 // The handle of MPI_REQUEST_NULL, once thence_cr_create has asked for it.
@@ -204,14 +224,23 @@ inline int attach(int count, MPI_Request requests[], MPI_Fint run, void (*proced
         return thence_attach_copy(count, requests, object_runs[run], data, bytes, static_cast<unsigned>(flags),
                                   statuses, cr_of(cr), flag);
     }
+    MPI_Request its_cr = last_cr.request;
+    if (last_cr.handle != cr) [[unlikely]] {
+        const found_cr found = find_cr(cr);
+        if (found.reports_failed) {
+            const attached callback{procedure, data};
+            return thence_attach_copy(count, requests, &run_copied, &callback, sizeof callback,
+                                      static_cast<unsigned>(flags), statuses, found.request, flag);
+        }
+        its_cr = found.request;
+    }
     block *const its_block = thence::fortran::take_block();
     if (its_block == nullptr) [[unlikely]] {
         return refuse("thence_attach", MPI_ERR_NO_MEM, "no memory");
     }
-    its_block->callback.procedure = procedure;
-    its_block->callback.context = data;
+    its_block->callback = {procedure, data};
     const int code =
-        thence_attach(count, requests, &run_block, its_block, static_cast<unsigned>(flags), statuses, cr_of(cr), flag);
+        thence_attach(count, requests, &run_block, its_block, static_cast<unsigned>(flags), statuses, its_cr, flag);
     if (code != MPI_SUCCESS || *flag != 0) { // the callback will not run
         thence::fortran::give_back(its_block);
     }
@@ -307,7 +336,7 @@ THENCE_FORTRAN int thence_f_attach_each(MPI_Fint count, MPI_Fint handles[], MPI_
     if (requests.any_unknown()) {
         return refuse(call, MPI_ERR_REQUEST, unknown_request);
     }
-    auto *const data = new each_data{{procedure, context, 0}, each_runs[run], {count + 1}};
+    auto *const data = new each_data{{procedure, context}, each_runs[run], {count + 1}};
     int complete = 0;
     const int code = thence_attach_each(count, requests.data(), &run_each, data, static_cast<unsigned>(flags),
                                         statuses_of(statuses, ignored), MPI_Request_f2c(cr), &complete, indices);
@@ -357,15 +386,11 @@ THENCE_FORTRAN int thence_f_cancel(MPI_Fint *cr) {
     return thence_cancel(&request);
 }
 
-// The contexts are written in the place of the pointers to our data, whose blocks are free now.
+// The contexts are written in the place of the pointers to our data: copies, which the library releases later.
 THENCE_FORTRAN int thence_f_get_failed(MPI_Fint cr, MPI_Fint *count, void *contexts[]) {
     const int code = thence_get_failed(MPI_Request_f2c(cr), count, contexts);
     for (MPI_Fint i = 0; code == MPI_SUCCESS && i < *count; ++i) {
-        auto *const kept = static_cast<block *>(contexts[i]);
-        contexts[i] = kept->callback.context;
-        if (kept->callback.pooled != 0) {
-            thence::fortran::give_back(kept);
-        }
+        contexts[i] = static_cast<attached *>(contexts[i])->context;
     }
     return code;
 }

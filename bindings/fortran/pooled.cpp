@@ -47,11 +47,7 @@ block *take_block_slowly() noexcept {
         }
     }
     if (own_blocks.first == nullptr) {
-        auto *const made = static_cast<block *>(std::malloc(sizeof(block)));
-        if (made != nullptr) {
-            made->callback.pooled = 1;
-        }
-        return made;
+        return static_cast<block *>(std::malloc(sizeof(block)));
     }
     return take_block();
 }

@@ -8,11 +8,10 @@
 
 namespace thence::fortran {
 
-// The first part of what thence_attach() and its kin get as `data`, as module.inc has it.
+// The first part of what the library gets as `data`, as module.inc has it.
 struct attached {
     void (*procedure)();
     void *context;
-    long pooled; // 1 in a block of this pool
 };
 
 struct block {

@@ -110,7 +110,9 @@ typedef int(thence_each_callback)(int index, int error, MPI_Status *status, void
  *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`; or the MPI is MPICH or derived from it (Intel MPI) and
  *          the program is linked with libthence-core alone; or the system refuses one more thread. The text of the code
  *          says which. `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
- *  @note Threads: any. The first call selects the engine; `thence info` and thence_query() say which. */
+ *  @note Threads: any. The first call selects the engine; `thence info` and thence_query() say which.
+ *  @note The handle of a freed CR is used again. One that has named a CR without `THENCE_CR_REPORT_FAILED` is used for
+ *        a CR with it only once 65,536 CRs have existed at a time, so a binding may keep which handles have it not. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.

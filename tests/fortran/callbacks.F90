@@ -6,7 +6,7 @@ module callbacks
   use, intrinsic :: iso_c_binding, only: c_ptr, c_loc, c_associated, c_f_pointer
   implicit none
   private
-  public :: record, note, count_only, note_object, note_each
+  public :: record, note, count_only, leave_error, note_object, note_each
 
   type :: record
     integer :: calls = 0, error = -1, source = -1, tag = -1
@@ -37,6 +37,16 @@ contains
     call c_f_pointer(context, seen)
     seen%calls = seen%calls + 1
     seen%error = error
+  end subroutine
+
+  subroutine leave_error(error, statuses, context) ! there are no statuses
+    integer, intent(inout) :: error
+    STATUS, intent(inout) :: statuses MANY(*)
+    type(c_ptr), intent(in) :: context
+    type(record), pointer :: seen
+    call count_only(error, statuses, context)
+    call c_f_pointer(context, seen)
+    error = seen%leaves
   end subroutine
 
   subroutine note_object(error, statuses, context)

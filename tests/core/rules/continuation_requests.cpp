@@ -296,6 +296,19 @@ TEST_P(continuation_requests, a_continuation_that_has_run_is_not_registered) {
     EXPECT_EQ(inside, (std::vector<long>{2, 1}));
 }
 
+TEST_P(continuation_requests, a_handle_without_report_failed_is_not_used_for_one_with_it) {
+    MPI_Request plain = MPI_REQUEST_NULL;
+    ASSERT_EQ(thence_cr_create(0, -1, MPI_INFO_NULL, &plain), MPI_SUCCESS);
+    const MPI_Request before = plain;
+    EXPECT_EQ(thence_free(&plain), MPI_SUCCESS);
+    {
+        const cr reporting(THENCE_CR_REPORT_FAILED);
+        EXPECT_NE(reporting.handle, before);
+    }
+    const cr again;
+    EXPECT_EQ(again.handle, before);
+}
+
 TEST_P(continuation_requests, there_may_be_65536_at_a_time) {
     std::vector<MPI_Request> all;
     MPI_Request c = MPI_REQUEST_NULL;
