@@ -4,9 +4,9 @@
 //
 // A callback with a context of type(c_ptr) and its context lie in a block of a pool, and run_block() calls it: then `bytes`
 // is 0 and `data` the context. A continuation request that reports failures keeps the data of failed continuations, so
-// there the library copies them, and run_copied() gets the copy. A callback with an object is called by a procedure of the module (`run`: 0 thence, 1 thence_f08), and
-// the library copies its `data`. The addresses of these procedures as arguments would make the compiler write relocations
-// into read-only memory.
+// there the library copies them, and run_copied() gets the copy. A callback with an object is called by a procedure of
+// the module (`run`: 0 thence, 1 thence_f08), and the library copies its `data`. The addresses of these procedures as
+// arguments would make the compiler write relocations into read-only memory.
 #include "pooled.hpp"
 
 #include <thence/progress.h>
@@ -190,8 +190,9 @@ private:
 };
 
 // The data of thence_attach_each(), which has one pointer for all callbacks: counted, since the last callback ends it.
+// Not for a CR that keeps data: a failed continuation may not run, or is kept after it has run.
 struct each_data {
-    attached callback; // first, as in what the modules pass: thence_f_get_failed() reads it
+    attached callback;
     each_procedure *run;
     std::atomic<int> left;
 };
@@ -207,6 +208,43 @@ int run_each(int index, int error, MPI_Status *status, void *data) noexcept {
     const int code = each->run(index, error, status, each->callback.procedure, each->callback.context);
     let_go(each, 1);
     return code;
+}
+
+// For such a CR: the library copies this for each operation.
+struct copied_each {
+    attached callback; // first: thence_f_get_failed() reads it
+    each_procedure *run;
+    int index;
+};
+
+int run_copied_each(int error, MPI_Status *status, void *data) noexcept {
+    const auto *const each = static_cast<const copied_each *>(data);
+    return each->run(each->index, error, status, each->callback.procedure, each->callback.context);
+}
+
+// thence_attach_each() by one call for each operation. If one cannot be attached, those before it are.
+int attach_copied_each(int count, MPI_Request requests[], copied_each each, unsigned flags, MPI_Status statuses[],
+                       MPI_Request cr, MPI_Fint *outcount, MPI_Fint indices[]) {
+    int result = MPI_SUCCESS;
+    int complete = 0;
+    for (each.index = 0; each.index < count; ++each.index) {
+        const int i = each.index;
+        int at_once = 0;
+        const int code =
+            thence_attach_copy(1, requests + i, &run_copied_each, &each, sizeof each, flags,
+                               statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i, cr, &at_once);
+        if (at_once != 0) {
+            indices[complete++] = i + 1;
+            result = code == MPI_SUCCESS ? result : MPI_ERR_IN_STATUS;
+        } else if (code != MPI_SUCCESS) {
+            result = code;
+            break;
+        }
+    }
+    if (each.index > 0 || count == 0) {
+        *outcount = complete;
+    }
+    return result;
 }
 
 const char *text(int index, const thence_info &info) noexcept {
@@ -336,10 +374,17 @@ THENCE_FORTRAN int thence_f_attach_each(MPI_Fint count, MPI_Fint handles[], MPI_
     if (requests.any_unknown()) {
         return refuse(call, MPI_ERR_REQUEST, unknown_request);
     }
+    const found_cr its_cr = find_cr(cr);
+    const bool with_itself = std::find(handles, handles + std::max(count, 0), cr) != handles + std::max(count, 0);
+    if (its_cr.reports_failed && count > 0 && !with_itself) {
+        return attach_copied_each(count, requests.data(), {{procedure, context}, each_runs[run], 0},
+                                  static_cast<unsigned>(flags), statuses_of(statuses, ignored), its_cr.request,
+                                  outcount, indices);
+    }
     auto *const data = new each_data{{procedure, context}, each_runs[run], {count + 1}};
     int complete = 0;
     const int code = thence_attach_each(count, requests.data(), &run_each, data, static_cast<unsigned>(flags),
-                                        statuses_of(statuses, ignored), MPI_Request_f2c(cr), &complete, indices);
+                                        statuses_of(statuses, ignored), its_cr.request, &complete, indices);
     int error_class = MPI_SUCCESS;
     MPI_Error_class(code, &error_class);
     const bool is_attached = code == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS;

@@ -6,7 +6,7 @@ module callbacks
   use, intrinsic :: iso_c_binding, only: c_ptr, c_loc, c_associated, c_f_pointer
   implicit none
   private
-  public :: record, note, count_only, leave_error, note_object, note_each
+  public :: record, note, count_only, leave_error, note_object, note_each, leave_error_of_each
 
   type :: record
     integer :: calls = 0, error = -1, source = -1, tag = -1
@@ -73,6 +73,17 @@ contains
     seen(index)%calls = seen(index)%calls + 1
     seen(index)%error = error
     seen(index)%tag = TAG_OF(status_of_it)
+  end subroutine
+
+  subroutine leave_error_of_each(index, error, status_of_it, context) ! there is no status
+    integer, intent(in) :: index
+    integer, intent(inout) :: error
+    STATUS, intent(inout) :: status_of_it ONE
+    type(c_ptr), intent(in) :: context
+    type(record), pointer :: seen(:)
+    call c_f_pointer(context, seen, [index])
+    seen(index)%calls = seen(index)%calls + 1
+    error = seen(index)%leaves
   end subroutine
 
 end module

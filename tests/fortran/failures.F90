@@ -25,6 +25,7 @@ program failures
   call of_callbacks()
   call of_operations()
   call of_invoked_callbacks()
+  call of_each()
   call unread()
   call of_handles_that_are_used_again()
   call thence_free(plain, ierror)
@@ -145,6 +146,54 @@ contains
     call check(gives(cr, seen), 'the contexts')
     call check_others('contexts of others, after')
     call thence_free(cr, ierror)
+  end subroutine
+
+  ! Two callbacks that leave an error; or one that does, and an operation that fails and whose callback does not run.
+  subroutine of_each()
+    type(record), target, save :: seen(3)
+    REQUEST :: cr, requests(3)
+    integer :: i, length, done, indices(3)
+    call rule('thence_attach_each')
+    do i = 1, 6
+      call thence_cr_create(THENCE_CR_REPORT_FAILED, -1, MPI_INFO_NULL, cr, ierror)
+      seen = record()
+      seen%leaves = MPI_ERR_OTHER
+      length = merge(1, 2, mod(i, 2) == 0)
+      call receive(1, 1, requests(1))
+      call receive(2, length, requests(2))
+      requests(3) = MPI_REQUEST_NULL
+      call thence_attach_each(3, requests, leave_error_of_each, c_loc(seen), 0, MPI_STATUSES_IGNORE, cr, done, indices, ierror)
+      call check(ierror == MPI_SUCCESS .and. done == 1 .and. indices(1) == 3, 'attached')
+      call check(requests(1) == MPI_REQUEST_NULL .and. requests(2) == MPI_REQUEST_NULL, 'the library has the requests')
+      call send(1, 2)
+      call thence_wait(cr, MPI_STATUS_IGNORE, ierror)
+      call check(ierror /= MPI_SUCCESS .and. all(seen%calls == [1, 2 - length, 0]), 'the error is reported')
+      call check_others('contexts of others')
+      if (i > 1) call check_all(cr, 2, seen)
+      call thence_free(cr, ierror)
+    end do
+    call thence_cr_create(THENCE_CR_REPORT_FAILED, -1, MPI_INFO_NULL, cr, ierror)
+    requests(1) = MPI_REQUEST_NULL
+    requests(2) = cr
+    call thence_attach_each(2, requests, leave_error_of_each, c_loc(seen), 0, MPI_STATUSES_IGNORE, cr, done, indices, ierror)
+    call check(ierror /= MPI_SUCCESS .and. requests(2) == cr, 'a CR with itself is refused')
+    call thence_free(cr, ierror)
+  end subroutine
+
+  ! All that failed have the one context of thence_attach_each.
+  subroutine check_all(cr, failed, seen)
+    REQUEST, intent(in) :: cr
+    integer, intent(in) :: failed
+    type(record), target, intent(in) :: seen(:)
+    type(c_ptr) :: contexts(8), expected
+    integer :: count, i
+    count = 8
+    expected = c_loc(seen)
+    call thence_get_failed(cr, count, contexts, ierror)
+    call check(count == failed, 'how many have failed')
+    do i = 1, count
+      call check(c_associated(contexts(i), expected), 'each has the context')
+    end do
   end subroutine
 
   ! A CR that is freed while it keeps failures, by the call of MPI and by ours.
