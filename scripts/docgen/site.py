@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import man
+from . import man, python_reference
 from .page import read
 from .reference import Reference
 
@@ -36,6 +36,8 @@ def sources(root, headers):
     paths = [*(path for path in at_top if path.exists()), *sorted((root / "docs").rglob("*.md"))]
     result = {path.relative_to(root).as_posix(): path.read_text() for path in paths}
     result.update({f"docs/{name}": text for name, text in Reference(headers).pages().items()})
+    result[f"docs/{python_reference.PAGE}"] = python_reference.page(root)
+    result["docs/api.md"] += f"## Python\n\n- [`thence`]({python_reference.PAGE}): `await` on the requests of mpi4py\n"
     return result
 
 
