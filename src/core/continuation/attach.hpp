@@ -25,7 +25,7 @@ struct user_callback {
 struct attach_options {
     unsigned flags; // THENCE_ options of thence_attach()
     signature form;
-    origin from; // the attaching call, for reports
+    origin attached_by; // the attaching call, for reports
     bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 
@@ -104,7 +104,7 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
                                         MPI_Status statuses[], continuation_request &cr) noexcept {
     c.callback = callback.function;
     c.data = callback.data;
-    c.from = how.from;
+    c.attached_by = how.attached_by;
     c.cr = &cr;
     c.first.status = statuses;
 }

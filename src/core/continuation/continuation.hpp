@@ -92,7 +92,7 @@ struct alignas(64) continuation {
     any_function callback;
     void *data;
     continuation_request *cr;
-    origin from; // what attached it
+    origin attached_by;
     // A single: its operation. Any other continuation: `link` points to the group. In both cases `status` is the user's
     // status or statuses argument, and `word` is the control word.
     engine::operation first{{}, nullptr, 0, engine::completion_path::done, false, {}};

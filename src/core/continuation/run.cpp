@@ -55,8 +55,8 @@ constexpr control_word pushed_single(signature form) noexcept {
         }
     } else if (kind.without(control_word::invoke_failed) == pushed_single(signature::each) &&
                engine::try_take(c.first.request, c.first.status)) {
-        const int result =
-            reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.from), MPI_SUCCESS, c.first.status, c.data);
+        const int result = reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.attached_by), MPI_SUCCESS,
+                                                                                c.first.status, c.data);
         engine::release(c.first.request);
         if (result != MPI_SUCCESS) [[unlikely]] {
             note_failure(c, MPI_SUCCESS, result);
@@ -244,7 +244,8 @@ int invoke(const continuation &c, signature form, int error) noexcept {
     case signature::own_with_copied_data: // form() never returns it
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses(), c.data);
     case signature::each:
-        return reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.from), error, c.statuses(), c.data);
+        return reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.attached_by), error, c.statuses(),
+                                                                    c.data);
     case signature::paper:
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses(), c.data);
         return MPI_SUCCESS;

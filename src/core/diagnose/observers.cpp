@@ -29,7 +29,7 @@ record *record_of(const continuation_object &c) noexcept {
 
 void enter_callback(const continuation_object &c, std::uint64_t now) noexcept {
     thread_log &log = this_thread_log();
-    log.where.store(continuation::code_of(c.from), std::memory_order_relaxed);
+    log.where.store(continuation::code_of(c.attached_by), std::memory_order_relaxed);
     log.callback.store(reinterpret_cast<const void *>(c.callback), std::memory_order_relaxed);
     log.since.store(now, std::memory_order_release);
 }
@@ -78,7 +78,7 @@ record *new_record(const continuation_object &c, std::uint64_t now) noexcept {
     }
     const std::uint32_t at = into->used.load(std::memory_order_relaxed);
     record &r = into->records[at];
-    r.where = continuation::code_of(c.from);
+    r.where = continuation::code_of(c.attached_by);
     r.callback = c.callback;
     r.cr = cr_number(c.cr);
     r.operations = c.of_group().count;
@@ -100,7 +100,7 @@ std::uint64_t stall_begin(continuation_object &c) noexcept {
 void stall_end(continuation_object &c, std::uint64_t started, int) noexcept {
     leave_callback();
     if (started != 0) {
-        report_if_slow(continuation::code_of(c.from), c.callback, started, now_ns());
+        report_if_slow(continuation::code_of(c.attached_by), c.callback, started, now_ns());
     }
 }
 
@@ -130,7 +130,7 @@ void trace_end(continuation_object &c, std::uint64_t started, int result) noexce
     leave_callback();
     const std::uint64_t ended = now_ns();
     if (started != 0) {
-        report_if_slow(continuation::code_of(c.from), c.callback, started, ended);
+        report_if_slow(continuation::code_of(c.attached_by), c.callback, started, ended);
     }
     if (record *r = record_of(c)) {
         r->begin.store(started, std::memory_order_relaxed);

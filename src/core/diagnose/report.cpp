@@ -95,8 +95,8 @@ bool is_ready(continuation_object &c, control_word kind) noexcept {
 void add(snapshot &all, continuation_object &c, control_word kind) {
     ++all.continuations;
     const continuation_request &cr = *c.cr;
-    group &g = all.groups[{continuation::code_of(c.from), cr_number(&cr)}];
-    g.where = continuation::code_of(c.from);
+    group &g = all.groups[{continuation::code_of(c.attached_by), cr_number(&cr)}];
+    g.where = continuation::code_of(c.attached_by);
     g.cr = cr_number(&cr);
     g.flags = cr.flags();
     g.active = cr.active();
