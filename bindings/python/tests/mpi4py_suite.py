@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mpi4py
 
+VERSION = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"
 WITH_THENCE = """
 import runpy, sys
 from mpi4py import MPI
@@ -28,6 +29,8 @@ pending = RequestExecutor().track(MPI.COMM_SELF.Dup().Irecv(bytearray(1), 0, 0))
 sys.argv = ["unittest", sys.argv[1]]
 runpy.run_module("unittest", run_name="__main__", alter_sys=True)
 """
+# Faults of an MPI with a second thread in it: (what its version begins with, a module).
+KNOWN = {("Open MPI", "test_io"): "nonblocking operations on files beside another thread, see Limits in the README"}
 SKIPPED = 77
 
 
@@ -75,6 +78,7 @@ def main():
     if folder is None:
         return SKIPPED
     launcher = os.environ["MPI_LAUNCHER"].split()
+    version = subprocess.run([sys.executable, "-c", VERSION], capture_output=True, text=True, check=True).stdout
     modules = sorted(path.stem for path in (folder / "test").glob("test_*.py") if re.search(arguments.only, path.stem))
     passed, tests, faults = 0, 0, 0
     for ranks in map(int, arguments.ranks.split(",")):
@@ -84,6 +88,10 @@ def main():
             count, why = run(launcher, ranks, module, folder / "test", arguments.limit, True)
             if count is not None:
                 passed, tests = passed + 1, tests + count
+                continue
+            known = next((text for (mpi, name), text in KNOWN.items() if name == module and version.startswith(mpi)), None)
+            if known:
+                print(f"known: {module} on {ranks}: {why}: {known}", flush=True)
                 continue
             plain, why_plain = run(launcher, ranks, module, folder / "test", arguments.limit, False)
             faults += plain is not None
