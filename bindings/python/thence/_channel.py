@@ -158,6 +158,7 @@ class Channel:
     """The operations of one loop. All methods are called in the thread of the loop, or under a lock."""
 
     def __init__(self):
+        self._channel = None
         self.has_thread = _library.require()
         self._thread = threading.get_ident()
         if not self.has_thread:
