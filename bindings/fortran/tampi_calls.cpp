@@ -3,6 +3,7 @@
 // wrappers let MPI's own call in Fortran start the operation, which converts all arguments, and bind its request.
 #include <TAMPI.h>
 
+#include <cstdio>
 #include <new>
 #include <vector>
 
@@ -94,6 +95,15 @@ TAMPI_FORTRAN int thence_tampi_f_iwait(MPI_Fint *request, void *status, const vo
 TAMPI_FORTRAN int thence_tampi_f_iwaitall(MPI_Fint count, MPI_Fint requests[], void *statuses, const void *ignored) {
     return on_several(count, requests,
                       [&](int n, MPI_Request *all) { return TAMPI_Iwaitall(n, all, statuses_of(statuses, ignored)); });
+}
+
+TAMPI_FORTRAN int thence_tampi_f_same(const void *first, const void *second) {
+    return first == second ? 1 : 0;
+}
+TAMPI_FORTRAN int thence_tampi_f_refuse(const char *call, const char *why) {
+    std::fprintf(stderr, "thence: %s: %s\n", call, why);
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_ARG);
+    return MPI_ERR_ARG;
 }
 
 // Arguments in Fortran are addresses, so a wrapper only needs their number.

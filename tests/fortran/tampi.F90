@@ -110,6 +110,9 @@ program tampi_test
   implicit none
   integer :: rank, ranks, provided, ierror, flag, i, code
   REQUEST :: request
+#ifdef WITH_F08
+  REQUEST :: pair(2)
+#endif
   STATUS :: message ONE
 
   code = thence_task_runtime_add(thence_flow_task_runtime())
@@ -161,5 +164,20 @@ program tampi_test
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)
   call TAMPI_Property_set(TAMPI_PROPERTY_BLOCKING_MODE, 1, ierror)
   call check(ierror /= MPI_SUCCESS, 'a property that is read only')
+#ifdef WITH_F08
+  call rule('statuses that the compiler would copy')
+  do i = 1, 2
+    call MPI_Irecv(values(i), 1, MPI_INTEGER, 0, i, MPI_COMM_SELF, pair(i), ierror)
+  end do
+  call TAMPI_Iwaitall(2, pair, statuses(1:4:2), ierror)
+  call check(ierror == MPI_ERR_ARG .and. pair(1) /= MPI_REQUEST_NULL, 'a section with gaps')
+  call TAMPI_Iwaitall(2, pair, statuses(1:1), ierror)
+  call check(ierror == MPI_ERR_ARG .and. pair(1) /= MPI_REQUEST_NULL, 'fewer than count')
+  do i = 1, 2
+    call MPI_Send(rank, 1, MPI_INTEGER, 0, i, MPI_COMM_SELF, ierror)
+  end do
+  call TAMPI_Iwaitall(2, pair, statuses(3:5), ierror)
+  call check(ierror == MPI_SUCCESS .and. TAG_AT(statuses, 4) == 2, 'a section without')
+#endif
   call finish(35)
 end program
