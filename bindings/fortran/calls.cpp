@@ -35,6 +35,8 @@ __attribute__((weak)) thence_callback thence_f08_run_object_callback;
 using each_procedure = int(int, int, MPI_Status *, void (*)(), void *);
 each_procedure thence_f_run_each_callback;
 __attribute__((weak)) each_procedure thence_f08_run_each_callback;
+void thence_f_tell_ignored();
+__attribute__((weak)) void thence_f08_tell_ignored();
 }
 
 namespace {
@@ -66,11 +68,9 @@ int run_copied(int error, MPI_Status *statuses, void *data) {
     return run(callback.procedure, callback.context, error, statuses);
 }
 
-// MPI_STATUS_IGNORE of each module, from its thence_cr_create. Before that: that of mpif.h.
+// MPI_STATUS_IGNORE of each module. It is set when this library is loaded, and does not change: a program may get its
+// continuation requests from C, or from the other module.
 const void *ignored_by[2] = {nullptr, nullptr};
-const void *ignored_in(int module) noexcept {
-    return ignored_by[module] != nullptr ? ignored_by[module] : MPI_F_STATUS_IGNORE;
-}
 
 int refuse(const char *call, int error_class, const char *why) {
     std::fprintf(stderr, "thence: %s: %s\n", call, why);
@@ -296,6 +296,13 @@ inline int attach_one(MPI_Fint *request, MPI_Fint run, void (*procedure)(), void
     return code;
 }
 
+[[gnu::constructor]] void find_ignored() {
+    thence_f_tell_ignored();
+    if (&thence_f08_tell_ignored != nullptr) {
+        thence_f08_tell_ignored();
+    }
+}
+
 } // namespace
 
 THENCE_FORTRAN int thence_f_refuse(const char *call, const char *why) {
@@ -306,9 +313,11 @@ THENCE_FORTRAN int thence_f_same(const void *first, const void *second) {
     return first == second ? 1 : 0;
 }
 
-THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fint info, MPI_Fint *cr, MPI_Fint module,
-                                      const void *ignored) {
+THENCE_FORTRAN void thence_f_set_ignored(MPI_Fint module, const void *ignored) {
     ignored_by[module] = ignored;
+}
+
+THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fint info, MPI_Fint *cr) {
     null_handle.store(MPI_Request_c2f(MPI_REQUEST_NULL), std::memory_order_relaxed);
     if (!statuses_are_the_same()) {
         return refuse("thence_cr_create", MPI_ERR_OTHER, "this MPI has other statuses in Fortran than in C");
@@ -333,7 +342,7 @@ THENCE_FORTRAN int thence_f_attach_one(MPI_Fint *request, MPI_Fint run, void (*p
                              void *status, const MPI_Fint *cr, MPI_Fint *flag, MPI_Fint *error) {                      \
         *flag = 0;                                                                                                     \
         const int code =                                                                                               \
-            attach_one(request, 0, procedure, *context, 0, *flags, status_of(status, ignored_in(module)), *cr, flag);  \
+            attach_one(request, 0, procedure, *context, 0, *flags, status_of(status, ignored_by[module]), *cr, flag);  \
         if (error != nullptr) {                                                                                        \
             *error = code;                                                                                             \
         }                                                                                                              \
@@ -341,7 +350,7 @@ THENCE_FORTRAN int thence_f_attach_one(MPI_Fint *request, MPI_Fint run, void (*p
 #define THENCE_WAIT_FOR(name, module)                                                                                  \
     THENCE_FORTRAN void name(const MPI_Fint *cr, void *status, MPI_Fint *error) {                                      \
         MPI_Request request = cr_of(*cr);                                                                              \
-        const int code = thence_wait(&request, status_of(status, ignored_in(module)));                                 \
+        const int code = thence_wait(&request, status_of(status, ignored_by[module]));                                 \
         if (error != nullptr) {                                                                                        \
             *error = code;                                                                                             \
         }                                                                                                              \

@@ -4,6 +4,9 @@
 program continuations
   use MPI_MODULE
   use THENCE_MODULE
+#ifdef WITH_F08
+  use thence, only: create_with_integers => thence_cr_create
+#endif
   use, intrinsic :: iso_c_binding, only: c_ptr, c_loc, c_associated
   use callbacks
   use checks
@@ -16,6 +19,9 @@ program continuations
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   left = modulo(rank - 1, ranks)
   right = modulo(rank + 1, ranks)
+#ifdef WITH_F08
+  call cr_of_the_other_module()
+#endif
   call thence_cr_create(0, -1, MPI_INFO_NULL, cr, ierror)
   call check(ierror == MPI_SUCCESS .and. thence_is_cr(cr), 'a CR is created')
 
@@ -42,6 +48,29 @@ contains
     call MPI_Barrier(MPI_COMM_WORLD, ierror) ! the receives are attached
     call MPI_Send(value, 1, MPI_INTEGER, right, tag, MPI_COMM_WORLD, ierror)
   end subroutine
+
+#ifdef WITH_F08
+  ! MPI_STATUS_IGNORE is recognized before this module has created a CR. Not in all MPIs is it that of the module mpi.
+  subroutine cr_of_the_other_module()
+    integer, parameter :: tag = 8765
+    type(record), target, save :: seen
+    integer, asynchronous, save :: value
+    type(MPI_Request) :: request
+    logical :: flag
+    integer :: before
+    call rule('a CR of the other module')
+    before = MPI_STATUS_IGNORE%MPI_TAG
+    call create_with_integers(0, -1, MPI_INFO_NULL%MPI_VAL, cr%MPI_VAL, ierror)
+    call check(ierror == MPI_SUCCESS .and. thence_is_cr(cr), 'it is one here')
+    call MPI_Irecv(value, 1, MPI_INTEGER, left, tag, MPI_COMM_WORLD, request, ierror)
+    call thence_attach(request, count_only, c_loc(seen), 0, MPI_STATUS_IGNORE, cr, flag, ierror)
+    call send(1, tag)
+    call thence_wait(cr, MPI_STATUS_IGNORE, ierror)
+    call check(ierror == MPI_SUCCESS .and. seen%calls == 1, 'the callback has run')
+    call check(MPI_STATUS_IGNORE%MPI_TAG == before, 'MPI_STATUS_IGNORE is no status')
+    call thence_free(cr, ierror)
+  end subroutine
+#endif
 
   subroutine one_request()
     type(record), target, save :: seen
