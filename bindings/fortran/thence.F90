@@ -17,7 +17,16 @@
 #define WAIT_FOR thence_wait_f
 #define IN_F08 0
 #define NAMED(n) "thence_f_" // n
+#ifdef THENCE_WITH_MPIF
+module thence_mpif ! for a compiler that cannot read the module mpi of this MPI
+  implicit none
+  include 'mpif.h'
+end module
+#define MPI_MODULE thence_mpif
+#else
+#define MPI_MODULE mpi
+#endif
 module thence
-  use mpi, only: MPI_STATUS_SIZE, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+  use MPI_MODULE, only: MPI_STATUS_SIZE, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
 #include "module.inc"
 end module
