@@ -363,8 +363,8 @@ TEST_P(attach_each, reports_name_the_line_that_attached_them) {
     std::set<const void *> from;
     std::set<int> indices;
     thence::continuation::for_each_attached([&](thence::continuation::continuation &attached, auto) {
-        from.insert(thence::continuation::code_of(attached.from));
-        indices.insert(thence::continuation::index_of(attached.from));
+        from.insert(thence::continuation::code_of(attached.attached_by));
+        indices.insert(thence::continuation::index_of(attached.attached_by));
     });
     EXPECT_EQ(from.size(), 1U) << "one call";
     EXPECT_NE(*from.begin(), nullptr);
