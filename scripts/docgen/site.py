@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import man, python_reference
+from . import fortran_reference, man, python_reference
 from .page import read
 from .reference import Reference
 
@@ -37,7 +37,9 @@ def sources(root, headers):
     result = {path.relative_to(root).as_posix(): path.read_text() for path in paths}
     result.update({f"docs/{name}": text for name, text in Reference(headers).pages().items()})
     result[f"docs/{python_reference.PAGE}"] = python_reference.page(root)
-    result["docs/api.md"] += f"## Python\n\n- [`thence`]({python_reference.PAGE}): `await` on the requests of mpi4py\n"
+    result[f"docs/{fortran_reference.PAGE}"] = fortran_reference.page(root)
+    result["docs/api.md"] += (f"## Fortran\n\n- [`thence_f08`, `thence`]({fortran_reference.PAGE}): continuations\n\n"
+                              f"## Python\n\n- [`thence`]({python_reference.PAGE}): `await` on the requests of mpi4py\n")
     return result
 
 
