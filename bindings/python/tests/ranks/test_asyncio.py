@@ -208,7 +208,7 @@ def test_what_a_callback_raises_goes_to_the_handler_of_the_loop(run, vector):
     run(check())
 
 
-def test_failed_operations_raise(run, comm, vector):
+def test_failed_operations_raise(run, comm, vector, errors_return):
     if comm.size == 1:
         pytest.skip("Open MPI does not report truncation of messages to oneself")
 
@@ -250,7 +250,7 @@ def test_refused_arguments(run):
         thence.wait(MPI.Request()).send(None)
 
 
-def test_a_rank_that_does_not_exist_raises_in_the_task(run, comm, vector):
+def test_a_rank_that_does_not_exist_raises_in_the_task(run, comm, vector, errors_return):
     async def check():
         other = asyncio.ensure_future(thence.wait(SELF.Irecv(vector(), 0, 1)))
         await asyncio.sleep(0)
@@ -392,7 +392,7 @@ def test_operations_that_are_complete_at_once_leave_the_loop_its_turns(run, way)
     run(check())
 
 
-def test_a_completion_that_fails_says_which(run, comm, vector):
+def test_a_completion_that_fails_says_which(run, comm, vector, errors_return):
     if comm.size == 1:
         pytest.skip("Open MPI does not report truncation of messages to oneself")
 
