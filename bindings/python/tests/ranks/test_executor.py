@@ -94,7 +94,7 @@ def test_shutdown_cancels_what_is_pending(vector):
         executor.submit(SELF.Irecv, vector(), 0, 1)
 
 
-def test_failed_operations_set_the_exception(comm, vector):
+def test_failed_operations_set_the_exception(comm, vector, errors_return):
     if comm.size == 1:
         pytest.skip("Open MPI does not report truncation of messages to oneself")
     with RequestExecutor() as executor:
