@@ -87,7 +87,7 @@ class RequestExecutor(concurrent.futures.Executor):
         self._done: deque[RequestFuture] = deque()  # futures that are not complete, of operations that are; under the lock
         self._wake: Any = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._shut = False
-        self._submitting = 0  # calls of submit() whose function runs
+        self._admissions = 0  # calls that may start an operation
         self._thread = threading.Thread(target=self._run, name="thence-executor", daemon=True)
         self._thread.start()
         _executors.add(self)
@@ -104,10 +104,8 @@ class RequestExecutor(concurrent.futures.Executor):
         -------
         RequestFuture
         """
-        _library.require()  # before the lock, which another thread may have held when the process was forked
-        with self._lock:
-            self._refuse_after_shutdown()
-        return self._track(RequestFuture(self), request)
+        with self._admitted():
+            return self._track(RequestFuture(self), request)
 
     def receive(self, request: MPI.Request) -> "concurrent.futures.Future[Any]":
         """Return a future for a request of mpi4py's ``irecv`` or ``imrecv``, whose result is the object that was sent.
@@ -121,10 +119,8 @@ class RequestExecutor(concurrent.futures.Executor):
         -------
         RequestFuture
         """
-        _library.require()
-        with self._lock:
-            self._refuse_after_shutdown()
-        return self._track(_ObjectFuture(self), request)
+        with self._admitted():
+            return self._track(_ObjectFuture(self), request)
 
     def _track(self, future, request):
         with self._lock:
@@ -152,20 +148,24 @@ class RequestExecutor(concurrent.futures.Executor):
         -------
         RequestFuture
         """
-        _library.require()
-        with self._lock:
-            self._refuse_after_shutdown()  # before an operation starts that nobody would wait for
-            self._submitting += 1
-        try:
+        with self._admitted():
             return self._track(RequestFuture(self), function(*args, **kwargs))
+
+    @contextlib.contextmanager
+    def _admitted(self):
+        # Refused after shutdown(), before an operation starts that nobody would wait for. The thread does not end inside.
+        _library.require()  # before the lock, which another thread may have held when the process was forked
+        with self._lock:
+            if self._shut:
+                raise RuntimeError("cannot track a request after shutdown")
+            self._admissions += 1
+        try:
+            yield
         finally:
             with self._lock:
-                self._submitting -= 1
-                self._wake_thread()
-
-    def _refuse_after_shutdown(self):
-        if self._shut:
-            raise RuntimeError("cannot track a request after shutdown")
+                self._admissions -= 1
+                if self._shut:
+                    self._wake_thread()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more requests.
@@ -227,7 +227,7 @@ class RequestExecutor(concurrent.futures.Executor):
                 with self._lock:
                     self._wake_thread()
             with self._lock:
-                if self._shut and not self._channel.pending and not self._done and not self._submitting:
+                if self._shut and not self._channel.pending and not self._done and not self._admissions:
                     self._channel.close()
                     os.close(self._wake)
                     self._wake = None
