@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 namespace progress = thence::progress;
 
 std::atomic<int> started{0};
-std::atomic<int> polling{0}; // tasks that poll now
+std::atomic<int> polling{0};       // tasks that have not returned
+std::atomic<int> between_turns{0}; // a task that is between two of its turns is the one that polls
 std::atomic<bool> two_polled{false};
 std::atomic<int> refusals{0}; // so many times
 
@@ -26,18 +27,21 @@ bool start() noexcept {
         return false;
     }
     ++started;
+    ++polling;
     std::thread([] {
-        bool ends = false;
-        while (!ends) {
+        for (;;) {
             const progress::task_turn turn = progress::poll_in_task();
-            ends = turn.ends;
-            if (!ends) {
-                std::this_thread::sleep_for(std::chrono::nanoseconds(turn.pause));
+            if (turn.ends) {
+                break;
             }
+            if (++between_turns > 1) {
+                two_polled = true;
+            }
+            std::this_thread::sleep_for(std::chrono::nanoseconds(turn.pause));
+            --between_turns;
         }
         --polling;
     }).detach();
-    two_polled = two_polled || ++polling > 2; // the one before may be about to say that it has ended
     return true;
 }
 
