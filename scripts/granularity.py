@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Granularity: runs the variants of heat, streaming and amr over sizes of blocks and messages, with two ranks on one machine or on two
+"""Granularity: runs the variants of heat, streaming and amr over sizes of blocks and messages, on one machine or on two
 hosts with a delay between them, and prints throughput and the share of time inside MPI as tables, as JSON and as a plot. These are the
 figures 10, 12 and 13 of Sala et al. 2021, at the size of one machine.
 
@@ -23,12 +23,16 @@ import two_hosts
 ROOT = Path(__file__).resolve().parent.parent
 VARIANTS = ("mpi", "forkjoin", "tampi", "tagaspi", "tagaspi-tasks", "callbacks")
 COLOURS = {"mpi": "#4c78a8", "forkjoin": "#e4a84c", "tampi": "#72b7b2", "tagaspi": "#d45f5f", "tagaspi-tasks": "#b5638d", "callbacks": "#3f9c6b"}
-EPILOG = """Where a point of --where is `one`, both ranks are on this machine and use its shared memory. A time such as 50us is two hosts
+ONE_THREAD = ("mpi", "callbacks")  # these have as many ranks as the others have threads
+EPILOG = """Where a point of --where is `one`, all ranks are on this machine and use its shared memory. A time such as 50us is two hosts
 with TCP and that one-way delay between them (scripts/two_hosts.py, which needs root); 0us is TCP without a delay.
+
+--threads T gives each rank T threads. A rank of `mpi` or `callbacks` has one thread, so there are T times as many ranks of these.
 
 examples:
   sudo scripts/granularity.py build/release --json granularity.json --plot granularity.svg
   scripts/granularity.py build/release --apps streaming --where one --rounds 3
+  scripts/granularity.py build/release --where one --threads 8 --plot granularity.svg
   scripts/granularity.py --from granularity.json --plot granularity.png
 
 Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
@@ -41,9 +45,9 @@ class Application:
     def __init__(self, figure, option, axis, sizes, arguments, names=None):
         self.figure, self.option, self.axis, self.sizes, self.arguments, self.names = figure, option, axis, sizes, arguments, names or {}
 
-    def command(self, folder, name, variant, size, scale):
-        return [str(folder / name), *self.arguments(scale), self.option, str(size), "--variant", self.names.get(variant, variant),
-                "--threads", "1", "--verify"]
+    def command(self, options, name, variant, size):
+        return [str(options.build / "bin" / name), *self.arguments(options.scale), self.option, str(size), "--variant",
+                self.names.get(variant, variant), "--threads", "1" if variant in ONE_THREAD else str(options.threads), "--verify"]
 
 
 def scaled(number, scale):
@@ -73,11 +77,13 @@ def known_variants(program, application):
     return [v for v in VARIANTS if application.names.get(v, v) in listed]
 
 
-def launch(options, where):
-    """The command that starts two ranks."""
+def launch(options, where, variant):
+    """The command that starts the ranks of the variant."""
+    ranks, threads = (options.ranks * options.threads, 1) if variant in ONE_THREAD else (options.ranks, options.threads)
     if where == "one":
-        return [options.mpiexec, "-n", "2"]
-    return [sys.executable, str(ROOT / "scripts/two_hosts.py"), "--delay", where, "--mpiexec", options.mpiexec, "--"]
+        return scaling.launch(options, ranks, threads)
+    return [sys.executable, str(ROOT / "scripts/two_hosts.py"), "--delay", where, "--ranks", str(ranks // 2), "--mpiexec",
+            options.mpiexec, "--"]
 
 
 def run(options, what, command):
@@ -108,11 +114,10 @@ def measure(options, points):
     """All rounds of all points, each application and place for itself. Each point gets `rates` and `mpi_shares`."""
     for number in range(options.rounds):
         for point in points[number % len(points):] + points[:number % len(points)]:
-            application = APPLICATIONS[point["application"]]
             what = f"{point['application']}, {point['variant']}, {point['size']}, {point['where']}"
             options.progress.step(f"round {number + 1}: {what}")
-            command = application.command(options.build / "bin", point["application"], point["variant"], point["size"], options.scale)
-            report = run(options, what, launch(options, point["where"]) + command)
+            command = APPLICATIONS[point["application"]].command(options, point["application"], point["variant"], point["size"])
+            report = run(options, what, launch(options, point["where"], point["variant"]) + command)
             point.setdefault("rates", []).append(report.get("updates_per_s_without_refinement", report["updates_per_s"]))
             point.setdefault("mpi_shares", []).append(report["share_of_thread_time"]["mpi"])
             options.mpi = report["mpi"]
@@ -130,8 +135,15 @@ def place(where):
     return "one machine" if where == "one" else f"two hosts, delay {where}"
 
 
+def shape(result):
+    ranks, threads = result.get("ranks", 2), result.get("threads", 1)
+    if threads == 1:
+        return f"{ranks} ranks x 1 thread"
+    return f"{ranks} ranks x {threads} threads ({' and '.join(ONE_THREAD)}: {ranks * threads} ranks)"
+
+
 def table(result):
-    print(f"{result['processor']}, {result['available']} processors, {result['mpi']}; 2 ranks x 1 thread, median of {result['rounds']} rounds: "
+    print(f"{result['processor']}, {result['available']} processors, {result['mpi']}; {shape(result)}, median of {result['rounds']} rounds: "
           "Mupdates/s (% of the time inside MPI)")
     for (name, where), points in groups(result).items():
         variants = list(dict.fromkeys(point["variant"] for point in points))
@@ -194,7 +206,9 @@ def parse():
     parser.add_argument("build", nargs="?", type=Path, metavar="BUILD_DIR", help="has bin/heat, bin/streaming and bin/amr")
     parser.add_argument("--apps", default=",".join(APPLICATIONS), metavar="NAME,...", help="applications [all]")
     parser.add_argument("--variants", default=",".join(VARIANTS), metavar="NAME,...", help="variants [all that are built]")
-    parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME,...", help="where the two ranks are [one,0us,50us,500us]")
+    parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME,...", help="where the ranks are [one,0us,50us,500us]")
+    parser.add_argument("--ranks", type=two_hosts.number_of_ranks, default=2, metavar="N", help="ranks, half of them on each host [2]")
+    parser.add_argument("--threads", type=scaling.rounds, default=1, metavar="T", help="threads of a rank, see below [1]")
     parser.add_argument("--rounds", type=scaling.rounds, default=5, metavar="N", help="runs of each point, in turn with the others [5]")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the steps, 1 to 1000 [100]")
     parser.add_argument("--mpiexec", metavar="PROGRAM", help="launcher of Open MPI, MPICH or Intel MPI [that of the build folder]")
@@ -205,6 +219,8 @@ def parse():
     options = parser.parse_args()
     if (options.build is None) == (options.earlier is None):
         parser.error("name a build folder, or a file with --from")
+    if options.ranks % 2:
+        parser.error("--ranks is an even number")
     if not 1 <= options.scale <= 1000:
         parser.error("--scale is 1 to 1000")
     for file in (options.json, options.plot):
@@ -219,6 +235,7 @@ def prepare(options):
     """Checks what is to run. Returns the points."""
     options.build = options.build.absolute()
     options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
+    options.launch, options.kind, options.physical = None, two_hosts.family(options.mpiexec), scaling.physical_cores()
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     names = chosen(options.apps, list(APPLICATIONS), "--apps")
     wanted = chosen(options.variants, list(VARIANTS), "--variants")
@@ -262,7 +279,7 @@ def main():
             measure(options, points)
         options.progress.end()
         result = {"what": "granularity", "mpi": options.mpi, "processor": scaling.processor(), "available": len(os.sched_getaffinity(0)),
-                  "rounds": options.rounds, "scale": options.scale, "points": points}
+                  "ranks": options.ranks, "threads": options.threads, "rounds": options.rounds, "scale": options.scale, "points": points}
         table(result)
         if options.json:
             options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Weak scaling of qr: on more and more cores the matrix grows so that each core has as many operations, for ranks x threads that are
-given, and draws the speed of each core, as figure 6 of Schuchart et al. 2021. Needs matplotlib.
+given, and draws the speed of each core, as figure 6 of Schuchart et al. 2021. Drawing needs matplotlib; --json keeps what was measured, and
+--from draws it later.
 
 Shapes and variants are measured in turn, several rounds; a point is the median. The first run of each is checked."""
 import argparse
+import json
 import os
 import re
 import shutil
@@ -15,6 +17,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "common"), os.path.join(HERE, "..", "..", "scripts")]
 import runs  # noqa: E402
+import scaling  # noqa: E402
+import two_hosts  # noqa: E402
 from figures import fail, figures, load, save  # noqa: E402
 
 FORM = {"variant": str, "ranks": int, "threads": int, "rows": int, "tile": int, "time_s": float, "gflops": float, "factors": str}
@@ -43,7 +47,7 @@ def run(options, where, variant, number):
     ranks, threads = where
     size = size_for(options, ranks * threads)
     file, log = os.path.join(options.folder, "run.json"), os.path.join(options.folder, "run.log")
-    command = [options.mpiexec, "-n", str(ranks), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
+    command = [*scaling.launch(options, ranks, threads), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
                f"{size}x{size}", "--tile", str(options.tile), "--tree", options.tree, "--progress", "never", "--json", file]
     with open(log, "w", encoding="utf-8") as output:
         status = runs.call(command + (["--no-check"] if number else []), options.timeout, options.environment, output)
@@ -56,29 +60,61 @@ def run(options, where, variant, number):
     return report["gflops"] / min(ranks * threads, options.cores)
 
 
-def draw(options, found):
+def draw(result, output):
     _, pyplot = figures()
     figure, axes = pyplot.subplots(figsize=(8.5, 4.6), constrained_layout=True)
-    names = [name(where, options.cores) for where in options.shapes]
-    for variant in options.variants:
-        points = [found[where, variant] for where in options.shapes]
+    shapes, variants = distinct(result, "shape"), distinct(result, "variant")
+    for variant in variants:
+        points = [point["gflops_of_a_core"] for point in result["points"] if point["variant"] == variant]
         middle = [statistics.median(each) for each in points]
-        axes.errorbar(range(len(names)), middle, [[m - min(each) for m, each in zip(middle, points)],
-                                                  [max(each) - m for m, each in zip(middle, points)]],
+        axes.errorbar(range(len(shapes)), middle, [[m - min(each) for m, each in zip(middle, points)],
+                                                   [max(each) - m for m, each in zip(middle, points)]],
                       marker="o", capsize=3, color=VARIANTS.get(variant), label=variant)
-    axes.set_xticks(range(len(names)), names)
+    axes.set_xticks(range(len(shapes)), [name(shape(where), result["cores"]) for where in shapes])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("ranks x threads; each core has as many operations")
     axes.set_ylabel("Gflop/s of a core")
-    axes.set_title(f"qr, tiles of {options.tile}, {options.tree} tree: median and range of {options.rounds} runs")
+    axes.set_title(f"qr, tiles of {result['tile']}, {result['tree']} tree: median and range of {result['rounds']} runs")
     axes.grid(True, axis="y", alpha=0.3)
     axes.legend()
-    save(figure, options.output)
+    save(figure, output)
 
 
-def main():
+def distinct(result, key):
+    return list(dict.fromkeys(point[key] for point in result["points"]))
+
+
+def table(result):
+    variants = distinct(result, "variant")
+    print(f"Gflop/s of a core; of more threads than cores, of one of the {result['cores']} cores\n{'ranks x threads':<17}{'matrix':>7}"
+          + "".join(f"{variant:>24}" for variant in variants))
+    for where in distinct(result, "shape"):
+        points = [point for point in result["points"] if point["shape"] == where]
+        cells = [point["gflops_of_a_core"] for point in points]
+        print(f"{name(shape(where), result['cores']).splitlines()[0]:<17}{points[0]['rows']:>7}"
+              + "".join(f"{statistics.median(each):>10.2f} ({min(each):.2f}-{max(each):.2f})" for each in cells))
+
+
+def measure(options):
+    progress = runs.Progress((options.rounds + 1) * len(options.shapes) * len(options.variants))
+    points = [{"shape": f"{where[0]}x{where[1]}", "variant": variant, "rows": size_for(options, where[0] * where[1]), "gflops_of_a_core": []}
+              for where in options.shapes for variant in options.variants]
+    with tempfile.TemporaryDirectory() as options.folder:
+        for number in range(options.rounds + 1):
+            for point in points:
+                where = shape(point["shape"])
+                progress.step(f"{where[0]} x {where[1]}, {point['variant']}, " + (f"run {number}" if number else "checked"))
+                speed = run(options, where, point["variant"], number)
+                if number:
+                    point["gflops_of_a_core"].append(speed)
+    progress.end()
+    return {"what": "qr weak scaling", "cores": options.cores, "tile": options.tile, "tree": options.tree, "rounds": options.rounds,
+            "points": points}
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="qr")
+    parser.add_argument("program", nargs="?", help="qr")
     parser.add_argument("--shapes", default="1x1,2x1,1x2,4x1", help="RANKSxTHREADS[,...] [1x1,2x1,1x2,4x1]")
     parser.add_argument("--variants", default=",".join(VARIANTS), help=f"of qr [{','.join(VARIANTS)}]")
     parser.add_argument("--size", type=int, default=1536, help="rows and columns on one core [1536]")
@@ -87,8 +123,20 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="runs of each point [3]")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a run may last [120]")
     parser.add_argument("--mpiexec", help="the launcher [that of the build]")
-    parser.add_argument("-o", "--output", default="qr_weak_scaling.png", help="picture to write [qr_weak_scaling.png]")
+    parser.add_argument("--json", help="keep what was measured in this file")
+    parser.add_argument("--from", dest="earlier", help="run nothing: print and draw what --json wrote")
+    parser.add_argument("-o", "--output", help="picture to write [qr_weak_scaling.png; none with --json]")
     options = parser.parse_args()
+    if (options.program is None) == (options.earlier is None):
+        parser.error("name the program, or a file with --from")
+    if options.output is None and options.json is None:
+        options.output = "qr_weak_scaling.png"
+    if options.output:
+        figures()  # before the measurement, so that matplotlib is not missing after it
+    return parser, options
+
+
+def prepare(parser, options):
     if not os.access(options.program, os.X_OK):
         fail(f"no program {options.program}; build it: cmake --build --preset release --target qr")
     if options.rounds < 1 or options.tile < 4 or options.size < options.tile:
@@ -102,27 +150,29 @@ def main():
     options.mpiexec = options.mpiexec or runs.launcher(os.path.dirname(os.path.dirname(options.program)))
     if not shutil.which(options.mpiexec):
         fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
-    figures()  # before the measurement, so that matplotlib is not missing after it
-    options.cores = len(os.sched_getaffinity(0))
+    options.kind = two_hosts.family(options.mpiexec)
+    options.launch, options.physical, options.cores = None, scaling.physical_cores(), len(os.sched_getaffinity(0))
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
-    progress = runs.Progress((options.rounds + 1) * len(options.shapes) * len(options.variants))
-    found = {}
-    with tempfile.TemporaryDirectory() as options.folder:
-        for number in range(options.rounds + 1):
-            for where in options.shapes:
-                for variant in options.variants:
-                    progress.step(f"{where[0]} x {where[1]}, {variant}, " + (f"run {number}" if number else "checked"))
-                    speed = run(options, where, variant, number)
-                    if number:
-                        found.setdefault((where, variant), []).append(speed)
-    progress.end()
-    print(f"Gflop/s of a core; of more threads than cores, of one of the {options.cores} cores\n{'ranks x threads':<17}{'matrix':>7}"
-          + "".join(f"{variant:>24}" for variant in options.variants))
-    for where in options.shapes:
-        cells = [found[where, variant] for variant in options.variants]
-        print(f"{name(where, options.cores).splitlines()[0]:<17}{size_for(options, where[0] * where[1]):>7}"
-              + "".join(f"{statistics.median(each):>10.2f} ({min(each):.2f}-{max(each):.2f})" for each in cells))
-    draw(options, found)
+
+
+def main():
+    parser, options = parse()
+    if options.earlier:
+        try:
+            with open(options.earlier, encoding="utf-8") as file:
+                result = json.load(file)
+            table(result)
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
+    else:
+        prepare(parser, options)
+        result = measure(options)
+        table(result)
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(result, file, indent=1)
+    if options.output:
+        draw(result, options.output)
 
 
 if __name__ == "__main__":
