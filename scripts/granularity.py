@@ -236,6 +236,8 @@ def prepare(options):
     options.build = options.build.absolute()
     options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
     options.launch, options.kind, options.physical = None, two_hosts.family(options.mpiexec), scaling.physical_cores()
+    if options.kind is None:
+        fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     names = chosen(options.apps, list(APPLICATIONS), "--apps")
     wanted = chosen(options.variants, list(VARIANTS), "--variants")

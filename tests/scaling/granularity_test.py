@@ -57,6 +57,12 @@ class Granularity(unittest.TestCase):
             with open(picture, "rb") as image:
                 self.assertEqual(image.read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_a_variant_without_threads_has_as_many_ranks_as_the_others_have_threads(self):
+        done = self.granularity(BUILD, "--mpiexec", LAUNCHER, "--apps", "streaming", "--where", "one", "--rounds", "1", "--scale", "5",
+                                "--threads", "2", "--variants", "mpi,forkjoin", "--json", self.file)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("2 ranks x 2 threads (mpi and callbacks: 4 ranks)", done.stdout)
+
     def test_wrong_values_end_it(self):
         report = '{"updates_per_s": 1, "mpi": "x", "share_of_thread_time": {"mpi": 0}, "values": "rank 1: wrong"}'
         self.refused(*self.stand_in(f"echo '{report}' > $report"), text="the values are not right: rank 1: wrong", status=3)
@@ -71,6 +77,7 @@ class Granularity(unittest.TestCase):
         self.refused(self.folder, "--where", "two", text="--where: 'two' is no time; write for example one or 300us")
         self.refused(self.folder, "--where", "one", text="no program")
         self.refused(self.folder, "--scale", "0", text="--scale is 1 to 1000")
+        self.refused(self.folder, "--ranks", "3", text="--ranks is an even number")
         self.refused(self.folder, "--json", "/nowhere/x.json", text="/nowhere/x.json: cannot write this file")
         self.refused("--from", SCRIPT, text="no file of --json")
 
