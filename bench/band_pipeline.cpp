@@ -29,8 +29,9 @@ void all(measure::work &work) {
     const auto seconds = [&](auto &&variant) {
         band::tridiagonal found;
         const double took = measure::seconds_of_slowest(ranks.comm(), [&] { found = variant.run(); });
-        if (found != expected)
+        if (found != expected) {
             throw std::runtime_error("the result differs from that of a single station");
+        }
         return took;
     };
     std::vector<double> base;
@@ -38,8 +39,9 @@ void all(measure::work &work) {
     std::vector<double> ratios[modes];
     for (int i = -1; i < rounds; ++i) {
         const double with_blocking = seconds(blocking);
-        if (i >= 0) // the first repetition is a warm-up
+        if (i >= 0) { // the first repetition is a warm-up
             base.push_back(with_blocking);
+        }
         for (int mode = 0; mode < modes; ++mode) {
             const double with_senders = seconds(band::by_senders(ranks, pools, mode_of(mode)));
             if (i >= 0) {

@@ -47,16 +47,18 @@ void one(measure::work &work) {
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     work.result("seconds", took);
     double computed = 0; // if all threads of a rank always computed
-    for (const auto &z : zones)
+    for (const auto &z : zones) {
         computed += 1e-9 * static_cast<double>(z->compute.load()) / run.threads;
+    }
     MPI_Allreduce(MPI_IN_PLACE, &computed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     work.result("compute_seconds", computed);
     // The norms have all values of a zone, and do not depend on the ranks.
     measure::checksum norms;
     for (const auto &z : zones) {
         const bt_mz::Norms error = z->zone.error_norms();
-        for (std::size_t m = 0; m < error.size(); ++m)
+        for (std::size_t m = 0; m < error.size(); ++m) {
             norms.add(static_cast<std::uint64_t>(z->shape().number) * error.size() + m, error[m]);
+        }
     }
     work.result("checksum", norms.of_all(MPI_COMM_WORLD));
 }
@@ -83,25 +85,29 @@ void compare(measure::session &session, const shape &of) {
     std::vector<measure::contender> all;
     all.push_back({"fork-join on the same cores", [&] {
                        measure::numbers passive = run(fork_join, "passive");
-                       if (of.threads == 1)
+                       if (of.threads == 1) {
                            return passive;
+                       }
                        measure::numbers active = run(fork_join, "active");
                        return active.at("seconds") < passive.at("seconds") ? active : passive;
                    }});
-    for (std::size_t v = first_variant(of); v < names.size(); ++v)
+    for (std::size_t v = first_variant(of); v < names.size(); ++v) {
         all.push_back({names[v] + shape_text, [&run, v] { return run(v, "passive"); }});
+    }
     const measure::contest runs(all, session.quick() ? 3 : 9);
-    for (measure::figure &found : figures_of(runs, of, steps))
+    for (measure::figure &found : figures_of(runs, of, steps)) {
         session.add(std::move(found));
+    }
 }
 
 void judge(measure::session &session) {
     compare(session, {.ranks = 2, .threads = 1});
     compare(session, {.ranks = 1, .threads = 2});
-    if (const std::string why = session.why_no_two_hosts(); !why.empty())
+    if (const std::string why = session.why_no_two_hosts(); !why.empty()) {
         session.skip("two hosts with a delay of 300 us: not measured, it " + why);
-    else
+    } else {
         compare(session, {.ranks = 2, .threads = 1, .delay = "300us", .bar = 1.05});
+    }
 }
 
 } // namespace

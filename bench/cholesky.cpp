@@ -29,10 +29,12 @@ struct distributed_problem {
     template <class Algorithm> double run(Algorithm &algorithm, bool check) {
         l.restore(a.elements());
         const double took = measure::seconds_of_slowest(grid.all(), [&] { algorithm.run(); });
-        if (check)
-            if (const double off = cholesky::residual(a, l); !(off < 1))
+        if (check) {
+            if (const double off = cholesky::residual(a, l); !(off < 1)) {
                 throw std::runtime_error("L L^T differs from A by " + std::to_string(off) +
                                          " times the order times the rounding error");
+            }
+        }
         return took;
     }
     cholesky::grid grid;
@@ -82,8 +84,9 @@ void both(measure::work &work) {
         measure::median_of(on_tall).value < measure::median_of(on_flat).value ? on_tall : on_flat;
     std::vector<double> ratios;
     ratios.reserve(base.size());
-    for (std::size_t i = 0; i < base.size(); ++i)
+    for (std::size_t i = 0; i < base.size(); ++i) {
         ratios.push_back(base[i] / ours[i]);
+    }
     work.result("ratio", measure::median_of(ratios).value);
     work.result("fork_join", measure::median_of(base).value * 1e3);
     work.result("senders", measure::median_of(ours).value * 1e3);

@@ -25,8 +25,9 @@ const char *const names[] = {"64 chains", "one chain", "readers"};
 // A body of about 10 us. The number of turns is found once.
 volatile long turns = 0;
 void body() {
-    for (long i = turns; i > 0; --i)
+    for (long i = turns; i > 0; --i) {
         asm volatile("");
+    }
 }
 double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -68,8 +69,9 @@ double by_flow(thence::flow &flow, pattern which, int dependences, long tasks) {
     for (long i = 0; i < tasks; ++i) {
         const char *const set = set_of(which, i);
         thence::access accesses[most];
-        for (int j = 0; j < dependences; ++j)
+        for (int j = 0; j < dependences; ++j) {
             accesses[j] = which == readers ? thence::in(set + j) : thence::inout(set + j);
+        }
         flow.submit(std::span<const thence::access>(accesses, static_cast<std::size_t>(dependences)), [] { body(); });
     }
     flow.taskwait();

@@ -24,10 +24,11 @@ void judge(measure::session &session) {
             {{.variant = mpi_only, .of = {.ranks = 2, .threads = 1}, .bar = 1.2},
              {.variant = fork_join, .of = {.ranks = 1, .threads = 2}}});
     measure::plate_runs::compare(session, "", 0);
-    if (const std::string why = session.why_no_two_hosts(); !why.empty())
+    if (const std::string why = session.why_no_two_hosts(); !why.empty()) {
         session.skip("4 plates on two hosts with a delay of 300 us: not measured, it " + why);
-    else
+    } else {
         measure::plate_runs::compare(session, "300us", 1.2);
+    }
 }
 
 } // namespace

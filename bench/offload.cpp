@@ -88,8 +88,9 @@ void compare(measure::session &session, const situation &in) {
 void judge(measure::session &session) {
     for (const situation &in : {situation{"a rank 2 times slower", true, false, 2.0 / 3},
                                 situation{"the slow rank changes twice", true, true, 2.0 / 3},
-                                situation{"cells of a rank 2 times dearer", false, false, 0.75}})
+                                situation{"cells of a rank 2 times dearer", false, false, 0.75}}) {
         compare(session, in);
+    }
 }
 
 } // namespace

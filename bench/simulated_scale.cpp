@@ -110,14 +110,16 @@ struct simulator {
                      "--timeout",     "900"};
         command.insert(command.end(), in.cluster.begin(), in.cluster.end());
         command.emplace_back("--");
-        for (const list &part : {app.size(ranks, plates), in.program, more})
+        for (const list &part : {app.size(ranks, plates), in.program, more}) {
             command.insert(command.end(), part.begin(), part.end());
+        }
         const auto begin = std::chrono::steady_clock::now();
         const measure::outcome done = measure::run_program(command, {}, std::chrono::seconds(1000));
         const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-        if (done.exit_code != 0)
+        if (done.exit_code != 0) {
             throw std::runtime_error(std::string(app.program) + " on " + std::to_string(ranks) +
                                      " simulated ranks: " + done.errors);
+        }
         if (ranks == 1024 && wall.count() > longest) {
             longest = wall.count();
             longest_run = std::string(app.name) + ", " + in.name + ", " + latency + ", " + variant;
@@ -145,8 +147,9 @@ std::optional<shortest> shortest_run(simulator &simulate, const application &app
         return longer({text("one plate alone takes %.3f ms, since its wave passes all ranks", 1e3 * alone), alone},
                       {text("a rank computes %.3f ms on average, whatever the order", 1e3 * computed), computed});
     }
-    if (in.mean_cost == 0)
+    if (in.mean_cost == 0) {
         return std::nullopt;
+    }
     const bool slow = in.cluster.size() > 1 && in.cluster[1] == slow_ranks;
     const double seconds = longest_computation(zones_of(ranks), ranks, bt_cell_seconds, bt_steps,
                                                [&](int rank) { return slow && (rank == 5 || rank == 20) ? 2.0 : 1.0; });
@@ -162,16 +165,19 @@ void compare(measure::session &session, simulator &simulate, const application &
         compared(std::string(app.name) + ", " + in.name + ", " + std::to_string(ranks) + " ranks, " + latency,
                  in.uneven, ours, mpi);
     figure.note = text("%s, MPI by hand in the order of the messages: %.3f ms", app.by_hand, 1e3 * by_hand);
-    if (app.forkjoin != nullptr)
+    if (app.forkjoin != nullptr) {
         figure.note +=
             text("; %s: %.3f ms", app.forkjoin, 1e3 * simulate.run(app, in, ranks, latency, app.forkjoin, {}));
-    else
+    } else {
         figure.note += "; MPI only is what fork-join does, on one thread";
-    if (!in.data.empty())
+    }
+    if (!in.data.empty()) {
         figure.note += text("; callbacks and %s have the plates placed by %s, MPI only has all begin on rank 0",
                             app.by_hand, in.data[0].c_str());
-    if (!figure.passed())
+    }
+    if (!figure.passed()) {
         add_limit(figure, shortest_run(simulate, app, in, ranks, latency), mpi);
+    }
     session.add(std::move(figure));
 }
 
@@ -179,22 +185,29 @@ void judge(measure::session &session) {
     const char *folder = std::getenv("THENCE_SMPI_BUILD");
     const fs::path programs = fs::path(folder != nullptr ? folder : THENCE_BENCH_SMPI_BUILD) / "bin";
     const fs::path script = THENCE_BENCH_SIMULATE;
-    for (const application &app : applications())
-        if (!fs::exists(programs / app.program) || !fs::exists(script))
+    for (const application &app : applications()) {
+        if (!fs::exists(programs / app.program) || !fs::exists(script)) {
             return session.skip("no " + (programs / app.program).string() +
                                 "; it needs SimGrid (Debian: libsimgrid-dev) and: cmake --preset smpi && cmake --build "
                                 "--preset smpi; THENCE_SMPI_BUILD names another build folder");
-    simulator simulate{script, programs, 0, {}};
-    for (const application &app : applications())
-        for (const int ranks : {64, 256, 1024}) {
-            if (session.quick() && ranks > 64)
-                continue;
-            for (const situation &in : app.situations)
-                for (const char *latency : latencies)
-                    compare(session, simulate, app, in, ranks, latency);
         }
-    if (simulate.longest > 0)
+    }
+    simulator simulate{script, programs, 0, {}};
+    for (const application &app : applications()) {
+        for (const int ranks : {64, 256, 1024}) {
+            if (session.quick() && ranks > 64) {
+                continue;
+            }
+            for (const situation &in : app.situations) {
+                for (const char *latency : latencies) {
+                    compare(session, simulate, app, in, ranks, latency);
+                }
+            }
+        }
+    }
+    if (simulate.longest > 0) {
         session.add(wall_time(simulate.longest, simulate.longest_run));
+    }
 }
 
 } // namespace

@@ -62,12 +62,14 @@ void flow(measure::work &work) {
             for (long i = 0; i < iterations; ++i) {
                 MPI_Request receive;
                 MPI_Irecv(&in[own], 1, MPI_INT, 0, own, MPI_COMM_SELF, &receive);
-                if (i != 0 || own == 0)
+                if (i != 0 || own == 0) {
                     send();
+                }
                 thence_task_wait(1, &receive, 0, MPI_STATUSES_IGNORE, cr);
             }
-            if (own == 1)
+            if (own == 1) {
                 send();
+            }
         };
         work.count([&](long iterations) {
             for (const int own : {1, 0}) { // task 1 waits for the first message

@@ -36,8 +36,9 @@ double run_once(wavefront::Settings settings, std::size_t contender, int rank, i
     apps::ProgressBar bar(false, "", 1);
     wavefront::Run run{MPI_COMM_WORLD, {}, nullptr, bar};
     const bool messages = contender != computation;
-    if (!messages)
+    if (!messages) {
         settings.columns = 1 + (settings.columns - 1) / ranks;
+    }
     run.grids.push_back(std::make_unique<wavefront::Pipeline>(settings, 0, messages ? rank : 0, messages ? ranks : 1));
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
@@ -67,24 +68,27 @@ void compare(measure::session &session, long lines, const std::string &delay) {
                            .threads = measure::level::single,
                            .parameters = {{"lines", lines}, {"rounds", brief ? 40 : 300}}};
     std::vector<measure::numbers> launches(brief ? 1 : 5);
-    for (measure::numbers &launch : launches)
+    for (measure::numbers &launch : launches) {
         launch = delay.empty() ? session.together(2, job) : session.on_two_hosts(delay, job);
+    }
     const measure::contest runs = measure::contest::of_launches(names, launches);
     const std::string size = (lines == 1 ? ", 1 line a message" : ", 8 lines a message") +
                              (delay.empty() ? "" : ", two hosts, delay " + delay);
     const wavefront::Settings settings = settings_of(lines);
     const int per_iteration = (settings.lines - 2 + settings.per_message) / settings.per_message;
-    for (measure::figure &found : figures_of(runs, size, settings.iterations * per_iteration, delay.empty()))
+    for (measure::figure &found : figures_of(runs, size, settings.iterations * per_iteration, delay.empty())) {
         session.add(std::move(found));
+    }
 }
 
 void judge(measure::session &session) {
     compare(session, 1, "");
     compare(session, 8, "");
-    if (const std::string why = session.why_no_two_hosts(); !why.empty())
+    if (const std::string why = session.why_no_two_hosts(); !why.empty()) {
         session.skip("two hosts with a delay of 300 us: not measured, it " + why);
-    else
+    } else {
         compare(session, 8, "300us");
+    }
 }
 
 } // namespace

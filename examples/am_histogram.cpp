@@ -57,9 +57,10 @@ int main(int argc, char **argv) {
         if (rank == 0) {
             long sum = 0;
             int left = ranks;
-            for (const thence_am_memory &each : memory)
+            for (const thence_am_memory &each : memory) {
                 ex::start_detached(fetch(am, each, sum, left) |
                                    ex::upon_error([](const std::exception_ptr &) noexcept { std::terminate(); }));
+            }
             am.progress_until([&] { return left == 0; });
             ok = sum == values * ranks;
             std::cout << sum << " values in the bins of " << ranks << " processes" << (ok ? "\n" : ", wrong\n");

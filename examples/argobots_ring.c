@@ -59,14 +59,17 @@ int main(int argc, char **argv) {
     thence_task_runtime_add(thence_argobots_task_runtime());
     thence_task_blocking_calls(cr);
     ABT_self_get_xstream(&stream[0]);
-    for (int i = 1; i < streams; ++i)
+    for (int i = 1; i < streams; ++i) {
         ABT_xstream_create(ABT_SCHED_NULL, &stream[i]);
-    for (int i = 0; i < streams; ++i)
+    }
+    for (int i = 0; i < streams; ++i) {
         ABT_xstream_get_main_pools(stream[i], 1, &pool[i]);
+    }
     for (int i = 0; i < ults_per_rank; ++i) {
         lanes[i] = (lane){.number = i, .rank = rank, .size = size};
-        if (ABT_thread_create(pool[i % streams], run_lane, &lanes[i], ABT_THREAD_ATTR_NULL, &ult[i]) != ABT_SUCCESS)
+        if (ABT_thread_create(pool[i % streams], run_lane, &lanes[i], ABT_THREAD_ATTR_NULL, &ult[i]) != ABT_SUCCESS) {
             MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
     }
     for (int i = 0; i < ults_per_rank; ++i) {
         ABT_thread_free(&ult[i]); /* joins it */
@@ -80,8 +83,9 @@ int main(int argc, char **argv) {
         ABT_xstream_free(&stream[i]);
     }
     ABT_finalize();
-    if (rank == 0)
+    if (rank == 0) {
         printf("%d of %d tokens are right after %d laps\n", right, (int)ults_per_rank, (int)laps);
+    }
     MPI_Finalize();
     return right == ults_per_rank ? EXIT_SUCCESS : EXIT_FAILURE;
 }

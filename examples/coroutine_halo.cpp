@@ -33,9 +33,11 @@ double start_value(std::size_t i, std::size_t j) {
 }
 
 void step(block &now, block &next) {
-    for (std::size_t i = 1; i <= now.rows; ++i)
-        for (std::size_t j = 1; j <= now.columns; ++j)
+    for (std::size_t i = 1; i <= now.rows; ++i) {
+        for (std::size_t j = 1; j <= now.columns; ++j) {
             next.at(i, j) = 0.25 * (now.at(i - 1, j) + now.at(i + 1, j) + now.at(i, j - 1) + now.at(i, j + 1));
+        }
+    }
     std::swap(now.cells, next.cells);
 }
 
@@ -64,18 +66,22 @@ ex::task<double> simulate(const thence::communicator &comm) {
     MPI_Cart_shift(grid.get(), 1, 1, &left, &right);
     block now(edge / static_cast<std::size_t>(dims[0]), edge / static_cast<std::size_t>(dims[1]));
     block next = now;
-    for (std::size_t i = 0; i < now.rows; ++i)
-        for (std::size_t j = 0; j < now.columns; ++j)
+    for (std::size_t i = 0; i < now.rows; ++i) {
+        for (std::size_t j = 0; j < now.columns; ++j) {
             now.at(i + 1, j + 1) = start_value(static_cast<std::size_t>(where[0]) * now.rows + i,
                                                static_cast<std::size_t>(where[1]) * now.columns + j);
+        }
+    }
     for (int s = 0; s < steps; ++s) {
         co_await exchange(grid, now, up, down, left, right);
         step(now, next);
     }
     double squares = 0;
-    for (std::size_t i = 1; i <= now.rows; ++i)
-        for (std::size_t j = 1; j <= now.columns; ++j)
+    for (std::size_t i = 1; i <= now.rows; ++i) {
+        for (std::size_t j = 1; j <= now.columns; ++j) {
             squares += now.at(i, j) * now.at(i, j);
+        }
+    }
     co_await grid.allreduce(squares, std::plus<>());
     co_return squares;
 }

@@ -30,18 +30,21 @@ void relax(plate &m, int row, int column) {
 }
 
 void set_edge(plate &m, int column) {
-    for (int c = 1 + column * length; c < 1 + (column + 1) * length; ++c)
+    for (int c = 1 + column * length; c < 1 + (column + 1) * length; ++c) {
         m[c] = 100 + column;
+    }
 }
 
 plate by_loops() {
     plate m(std::size_t{size} * size);
-    for (int column = 0; column < blocks; ++column)
+    for (int column = 0; column < blocks; ++column) {
         set_edge(m, column);
+    }
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         for (int row = 0; row < blocks; ++row) {
-            for (int column = 0; column < blocks; ++column)
+            for (int column = 0; column < blocks; ++column) {
                 relax(m, row, column);
+            }
         }
     }
     return m;

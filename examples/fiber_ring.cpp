@@ -24,28 +24,34 @@ bool run_lane(int lane, int rank, int size, MPI_Request cr) {
     std::iota(data.begin(), data.end(), lane);
     MPI_Request request;
     const auto send = [&] {
-        for (int &value : data)
+        for (int &value : data) {
             value += rank + 1;
+        }
         MPI_Isend(data.data(), length, MPI_INT, right, lane, MPI_COMM_WORLD, &request);
         thence::fibers::block(request, cr);
     };
     std::vector<int> received(length);
     MPI_Request receive;
     MPI_Irecv(received.data(), length, MPI_INT, left, lane, MPI_COMM_WORLD, &receive);
-    if (rank == 0)
+    if (rank == 0) {
         send();
+    }
     const MPI_Status status = thence::fibers::block(receive, cr);
     data.swap(received);
-    if (rank != 0)
+    if (rank != 0) {
         send();
+    }
     int count = 0;
     MPI_Get_count(&status, MPI_INT, &count);
-    if (rank != 0)
+    if (rank != 0) {
         return count == length;
+    }
     const int added = size * (size + 1) / 2;
-    for (int i = 0; i < length; ++i)
-        if (data[static_cast<std::size_t>(i)] != lane + i + added)
+    for (int i = 0; i < length; ++i) {
+        if (data[static_cast<std::size_t>(i)] != lane + i + added) {
             return false;
+        }
+    }
     return count == length;
 }
 
@@ -63,13 +69,16 @@ int main(int argc, char **argv) {
         const thence::continuation_request cr;
         std::vector<boost::fibers::fiber> fibers;
         fibers.reserve(lanes);
-        for (int lane = 0; lane < lanes; ++lane)
+        for (int lane = 0; lane < lanes; ++lane) {
             fibers.emplace_back([&, lane] { right_lanes += run_lane(lane, rank, size, cr); });
-        for (boost::fibers::fiber &fiber : fibers)
+        }
+        for (boost::fibers::fiber &fiber : fibers) {
             fiber.join();
+        }
     }
-    if (rank == 0)
+    if (rank == 0) {
         std::cout << right_lanes << " of " << lanes << " lanes are right\n";
+    }
     MPI_Finalize();
     return right_lanes == lanes ? EXIT_SUCCESS : EXIT_FAILURE;
 }

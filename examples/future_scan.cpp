@@ -28,25 +28,29 @@ vector prefix_sum(int rank, int size, MPI_Request cr) {
     for (int distance = 1; distance < size; distance *= 2) {
         std::vector<MPI_Request> requests;
         vector from_left(rank >= distance ? length : 0);
-        if (rank >= distance)
+        if (rank >= distance) {
             MPI_Irecv(from_left.data(), length, MPI_LONG, rank - distance, distance, MPI_COMM_WORLD,
                       &requests.emplace_back());
-        if (rank + distance < size)
+        }
+        if (rank + distance < size) {
             MPI_Isend(sum.data(), length, MPI_LONG, rank + distance, distance, MPI_COMM_WORLD,
                       &requests.emplace_back());
+        }
         std::future<std::vector<MPI_Status>> messages = thence::as_future(requests, cr);
         const vector before = sum; // does not depend on the messages, so it overlaps with them
         thence::get(messages);
-        for (std::size_t i = 0; i < from_left.size(); ++i)
+        for (std::size_t i = 0; i < from_left.size(); ++i) {
             sum[i] = before[i] + from_left[i];
+        }
     }
     return sum;
 }
 
 // The buffer of the right neighbour is too small. Its future throws an exception with MPI's code, class and text.
 bool truncation_is_an_exception(int rank, int size, MPI_Request cr) {
-    if (size < 2 || rank > 1)
+    if (size < 2 || rank > 1) {
         return true;
+    }
     const int big[2] = {1, 2};
     int small = 0;
     MPI_Request request;

@@ -30,8 +30,9 @@ static int start_hop(gather *g) {
 /* Start hops until all are done or one is pending. The loop is needed since a hop that is complete already runs no
  * callback. */
 static void advance(gather *g) {
-    while (g->hop < g->size - 1 && start_hop(g))
+    while (g->hop < g->size - 1 && start_hop(g)) {
         g->hop += 1;
+    }
 }
 
 static void hop_done(MPI_Status *statuses, void *data) {
@@ -53,8 +54,9 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         return EXIT_FAILURE;
     }
-    for (int i = 0; i < g.size; ++i)
+    for (int i = 0; i < g.size; ++i) {
         g.values[i] = -1;
+    }
     g.values[g.rank] = 100 + g.rank;
 
     MPIX_Continue_init(&g.cr, MPI_INFO_NULL);
@@ -62,12 +64,14 @@ int main(int argc, char **argv) {
     MPI_Wait(&g.cr, MPI_STATUS_IGNORE); /* also waits for continuations that continuations register */
     MPI_Request_free(&g.cr);
 
-    for (int i = 0; i < g.size; ++i)
+    for (int i = 0; i < g.size; ++i) {
         wrong += g.values[i] != 100 + i;
-    if (wrong > 0)
+    }
+    if (wrong > 0) {
         fprintf(stderr, "rank %d: %d of %d values are wrong\n", g.rank, wrong, g.size);
-    else if (g.rank == 0)
+    } else if (g.rank == 0) {
         printf("gathered %d values in %d hops\n", g.size, g.hop);
+    }
     free(g.values);
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -67,16 +67,19 @@ int main(int argc, char **argv) {
         MPIX_Continue_init(MPIX_CONT_POLL_ONLY, 0, MPI_INFO_NULL, &s.cr);
         MPI_Start(&s.cr);
         post_receive(&s);
-        if (MPI_Wait(&s.cr, MPI_STATUS_IGNORE) != MPI_SUCCESS || s.served != s.total)
+        if (MPI_Wait(&s.cr, MPI_STATUS_IGNORE) != MPI_SUCCESS || s.served != s.total) {
             wrong += 1;
+        }
         MPI_Request_free(&s.cr);
         printf("served %d jobs\n", s.served);
     }
     MPI_Waitall(2 * jobs_per_rank, requests, statuses);
-    for (int i = 0; i < jobs_per_rank; ++i)
+    for (int i = 0; i < jobs_per_rank; ++i) {
         wrong += results[i] != jobs[i] * jobs[i];
-    if (wrong > 0)
+    }
+    if (wrong > 0) {
         fprintf(stderr, "rank %d: %d results are wrong\n", rank, wrong);
+    }
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

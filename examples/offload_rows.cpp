@@ -16,9 +16,11 @@ constexpr int columns = 400;
 constexpr int steps = 10;
 
 void smooth(double *row, int values, int sweeps) {
-    for (int s = 0; s < sweeps; ++s)
-        for (int i = 1; i < values - 1; ++i)
+    for (int s = 0; s < sweeps; ++s) {
+        for (int i = 1; i < values - 1; ++i) {
             row[i] = 0.25 * row[i - 1] + 0.5 * row[i] + 0.25 * row[i + 1];
+        }
+    }
 }
 
 // A type of task: what describes one, its sizes, and the function, which gets nothing else.
@@ -48,18 +50,21 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const row_task::metadata work{columns, rank == 0 ? 400 : 50};
     std::vector<std::vector<double>> now(rows), next(rows, std::vector<double>(columns));
-    for (int r = 0; r < rows; ++r)
-        for (int i = 0; i < columns; ++i)
+    for (int r = 0; r < rows; ++r) {
+        for (int i = 0; i < columns; ++i) {
             now[static_cast<std::size_t>(r)].push_back(first_value(rank, r, i));
+        }
+    }
     int moved = 0;
     {
         thence::offloader tasks(MPI_COMM_WORLD);
         tasks.add<row_task>(); // on all ranks
         tasks.begin();
         for (int step = 0; step < steps; ++step) {
-            for (std::size_t r = 0; r < now.size(); ++r)
+            for (std::size_t r = 0; r < now.size(); ++r) {
                 tasks.submit<row_task>(work, std::as_bytes(std::span(now[r])),
                                        {std::as_writable_bytes(std::span(next[r]))});
+            }
             moved += tasks.finish_step().offloaded; // all results are there
             std::swap(now, next);
         }
@@ -68,10 +73,12 @@ int main(int argc, char **argv) {
     bool ok = true;
     for (int r = 0; r < rows; ++r) {
         std::vector<double> expected;
-        for (int i = 0; i < columns; ++i)
+        for (int i = 0; i < columns; ++i) {
             expected.push_back(first_value(rank, r, i));
-        for (int step = 0; step < steps; ++step)
+        }
+        for (int step = 0; step < steps; ++step) {
             smooth(expected.data(), columns, work.sweeps);
+        }
         ok = ok && expected == now[static_cast<std::size_t>(r)];
     }
     std::cout << "rank " << rank << ": " << moved << " of " << rows * steps << " tasks ran on other ranks"

@@ -27,13 +27,15 @@ static void exchange_halo(unsigned *u, int rank, int size, omp_event_handle_t do
     MPI_Irecv(&u[local + 1], 1, MPI_UNSIGNED, right, 1, MPI_COMM_WORLD, &requests[1]);
     MPI_Isend(&u[local], 1, MPI_UNSIGNED, right, 0, MPI_COMM_WORLD, &requests[2]);
     MPI_Isend(&u[1], 1, MPI_UNSIGNED, left, 1, MPI_COMM_WORLD, &requests[3]);
-    if (thence_omp_fulfill_event_after(4, requests, MPI_STATUSES_IGNORE, done, cr) != MPI_SUCCESS)
+    if (thence_omp_fulfill_event_after(4, requests, MPI_STATUSES_IGNORE, done, cr) != MPI_SUCCESS) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
 }
 
 static void update_block(const unsigned *from, unsigned *to, int b) {
-    for (int i = 1 + b * block_size; i <= (b + 1) * block_size; ++i)
+    for (int i = 1 + b * block_size; i <= (b + 1) * block_size; ++i) {
         to[i] = next_value(from[i - 1], from[i], from[i + 1]);
+    }
 }
 
 /* Create all tasks of all steps; their dependences order them. dep[g][0] and dep[g][blocks + 1] represent the
@@ -64,14 +66,18 @@ static int count_wrong(int rank, int size) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         exit(EXIT_FAILURE); /* MPI_Abort does not return, but the compiler does not know that */
     }
-    for (int i = 0; i < total; ++i)
+    for (int i = 0; i < total; ++i) {
         ring[0][i] = first_value(i);
-    for (int step = 0; step < steps; ++step)
-        for (int i = 0; i < total; ++i)
+    }
+    for (int step = 0; step < steps; ++step) {
+        for (int i = 0; i < total; ++i) {
             ring[1 - step % 2][i] =
                 next_value(ring[step % 2][(i + total - 1) % total], ring[step % 2][i], ring[step % 2][(i + 1) % total]);
-    for (int i = 0; i < local; ++i)
+        }
+    }
+    for (int i = 0; i < local; ++i) {
         wrong += cell[steps % 2][i + 1] != ring[steps % 2][rank * local + i];
+    }
     free(ring[0]);
     free(ring[1]);
     return wrong;
@@ -88,8 +94,9 @@ int main(int argc, char **argv) {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < local; ++i)
+    for (int i = 0; i < local; ++i) {
         cell[0][i + 1] = first_value(rank * local + i);
+    }
 
     /* The helper thread of the library makes progress while all OpenMP threads wait. */
     thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr);
@@ -102,10 +109,11 @@ int main(int argc, char **argv) {
     thence_free(&cr);
 
     wrong = count_wrong(rank, size);
-    if (wrong > 0)
+    if (wrong > 0) {
         fprintf(stderr, "rank %d: %d of %d cells are wrong\n", rank, wrong, local);
-    else if (rank == 0)
+    } else if (rank == 0) {
         printf("%d cells, %d steps: correct\n", size * local, steps);
+    }
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -14,8 +14,9 @@ static double in[blocks][block_size], out[blocks][block_size];
 static MPI_Request cr;
 
 static void check(int code) {
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
 }
 
 /* Code that communicates: it knows neither the event nor OpenMP. */
@@ -38,8 +39,9 @@ static void send_block(int b, int to) {
 }
 
 static void add_own_values(int b, int rank) {
-    for (int i = 0; i < block_size; ++i)
+    for (int i = 0; i < block_size; ++i) {
         out[b][i] = in[b][i] + rank + b + i;
+    }
 }
 
 /* Creates all tasks; their dependences order them. */
@@ -88,14 +90,17 @@ int main(int argc, char **argv) {
     }
 
     const int ranks_added = rank * (rank + 1) / 2;
-    for (int b = 0; b < blocks; ++b)
-        for (int i = 0; i < block_size; ++i)
+    for (int b = 0; b < blocks; ++b) {
+        for (int i = 0; i < block_size; ++i) {
             wrong += out[b][i] != ranks_added + (rank + 1.0) * (b + i);
+        }
+    }
     check(thence_free(&cr));
     check(thence_task_runtime_remove(thence_task_runtime_detached()));
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         printf("omp_tasks: %d blocks through %d ranks: %s\n", blocks, size, wrong ? "WRONG" : "right");
+    }
     MPI_Finalize();
     return wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }

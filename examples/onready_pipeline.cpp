@@ -39,15 +39,17 @@ int main(int argc, char **argv) {
         block &data = buffer[static_cast<std::size_t>(b % buffers)];
         // Called once when the tasks before this one have released the buffer. The body runs after what it binds.
         const auto receive = thence::onready([&data, rank, b] {
-            if (rank == 0)
+            if (rank == 0) {
                 return;
+            }
             MPI_Request request = MPI_REQUEST_NULL;
             MPI_Irecv(data.data(), block_size, MPI_DOUBLE, rank - 1, b, MPI_COMM_WORLD, &request);
             TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
         });
         flow.submit({thence::inout(&data)}, {.label = "add"}, receive, [&data, rank, b] {
-            for (double &value : data)
+            for (double &value : data) {
                 value = (rank == 0 ? 0 : value) + rank + b;
+            }
         });
         if (rank == size - 1) {
             flow.submit({thence::in(&data), thence::commutative(&sum)}, {.label = "sum"},
@@ -67,8 +69,9 @@ int main(int argc, char **argv) {
     // Each rank adds its number and that of the block to each value. All numbers are whole, so the sum is exact.
     const double of_ranks = size * (size - 1) / 2.0, of_blocks = blocks * (blocks - 1) / 2.0;
     const bool right = sum == block_size * (blocks * of_ranks + size * of_blocks);
-    if (rank == 0)
+    if (rank == 0) {
         std::printf("onready_pipeline: %d blocks through %d ranks: %s\n", blocks, size, right ? "right" : "WRONG");
+    }
     MPI_Finalize();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -19,16 +19,18 @@
 class pool {
 public:
     pool(int workers, std::function<void()> idle) : idle_(std::move(idle)) {
-        for (int i = 0; i < workers; ++i)
+        for (int i = 0; i < workers; ++i) {
             workers_.emplace_back([this] { work(); });
+        }
     }
     ~pool() {
         {
             const std::lock_guard lock(mutex_);
             stop_ = true;
         }
-        for (std::thread &worker : workers_)
+        for (std::thread &worker : workers_) {
             worker.join();
+        }
     }
     void submit(std::function<void()> task) {
         const std::lock_guard lock(mutex_);
@@ -79,10 +81,11 @@ int submit_after(pool &where, std::vector<MPI_Request> &requests, MPI_Request cr
     int complete = 0;
     const int rc = thence_attach(static_cast<int>(requests.size()), requests.data(), submit_task, data.get(),
                                  THENCE_INVOKE_FAILED, MPI_STATUSES_IGNORE, cr, &complete);
-    if (complete)
+    if (complete) {
         submit_task(rc, MPI_STATUSES_IGNORE, data.release()); // rc is the error of the first failed operation
-    else if (rc == MPI_SUCCESS)
+    } else if (rc == MPI_SUCCESS) {
         (void)data.release(); // now the callback owns it
+    }
     return complete ? MPI_SUCCESS : rc;
 }
 // [adapter]
@@ -104,14 +107,16 @@ void next_hop(pool &workers, lane &l, MPI_Request cr, const std::function<void(b
     MPI_Isend(&l.sent, 1, MPI_LONG, (l.rank + 1) % l.size, l.number, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&l.received, 1, MPI_LONG, (l.rank + l.size - 1) % l.size, l.number, MPI_COMM_WORLD, &requests[1]);
     const int rc = submit_after(workers, requests, cr, [&, cr](int error) {
-        if (error != MPI_SUCCESS)
+        if (error != MPI_SUCCESS) {
             return finished(false);
+        }
         l.sum += l.received;
         ++l.hop;
         next_hop(workers, l, cr, finished);
     });
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS) {
         finished(false);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -120,8 +125,9 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (level < MPI_THREAD_MULTIPLE)
+    if (level < MPI_THREAD_MULTIPLE) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
     MPI_Request cr = MPI_REQUEST_NULL;
     thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
 
@@ -137,17 +143,20 @@ int main(int argc, char **argv) {
     {
         std::vector<lane> all;
         all.reserve(lanes);
-        for (int i = 0; i < lanes; ++i)
+        for (int i = 0; i < lanes; ++i) {
             all.push_back({i, rank, size, 0, 10L * i + rank, 0, 10L * i + rank});
+        }
         pool workers(2, [] { thence_progress(); }); // idle workers poll
-        for (lane &l : all)
+        for (lane &l : all) {
             workers.submit([&] { next_hop(workers, l, cr, finished); });
+        }
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return done == lanes; });
     }
     thence_free(&cr);
-    if (rank == 0)
+    if (rank == 0) {
         std::cout << right << " of " << lanes << " lanes are right\n";
+    }
     MPI_Finalize();
     return right == lanes ? EXIT_SUCCESS : EXIT_FAILURE;
 }

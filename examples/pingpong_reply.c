@@ -22,10 +22,12 @@ static int reply(int error, MPI_Status *statuses, void *data);
 static void play(player *p, int value) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; /* a null request is complete */
     p->sent = value;
-    if (value > 0)
+    if (value > 0) {
         MPI_Isend(&p->sent, 1, MPI_INT, p->peer, 0, MPI_COMM_WORLD, &requests[0]);
-    if (value < 2 * rounds)
+    }
+    if (value < 2 * rounds) {
         MPI_Irecv(&p->received, 1, MPI_INT, p->peer, 0, MPI_COMM_WORLD, &requests[1]);
+    }
     /* The CR has THENCE_CR_ENQUEUE_COMPLETE, so the callback always runs, and no flag is needed. */
     thence_attach(2, requests, reply, p, 0, MPI_STATUSES_IGNORE, p->cr, NULL);
 }
@@ -35,12 +37,14 @@ static int reply(int error, MPI_Status *statuses, void *data) {
     player *p = data;
     (void)statuses;
     p->errors += error != MPI_SUCCESS;
-    if (p->sent == 2 * rounds)
+    if (p->sent == 2 * rounds) {
         return MPI_SUCCESS;
+    }
     p->errors += p->received != p->sent + 1;
     p->replies += 1;
-    if (p->received < 2 * rounds)
+    if (p->received < 2 * rounds) {
         play(p, p->received + 1);
+    }
     return MPI_SUCCESS;
 }
 
@@ -60,10 +64,11 @@ int main(int argc, char **argv) {
         double seconds = MPI_Wtime() - start;
         thence_free(&p.cr);
         ok = p.errors == 0 && p.replies == rounds;
-        if (!ok)
+        if (!ok) {
             fprintf(stderr, "rank %d: %d of %d replies, %d errors\n", rank, p.replies, rounds, p.errors);
-        else if (rank == 0)
+        } else if (rank == 0) {
             printf("%d rounds, %.2f us per message\n", rounds, seconds / rounds / 2 * 1e6);
+        }
     }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

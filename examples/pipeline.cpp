@@ -30,15 +30,18 @@ struct stage {
     ex::task<> lane(int first) {
         for (int item = first; item < items; item += lanes) {
             std::vector<int> block(length, item);
-            if (here > 0)
+            if (here > 0) {
                 co_await comm.recv(block, here - 1, item);
+            }
             most_held = std::max(most_held, ++held);
-            for (int &value : block)
+            for (int &value : block) {
                 value += 1; // the work of a stage
-            if (here < last)
+            }
+            if (here < last) {
                 co_await comm.ssend(block, here + 1, item);
-            else
+            } else {
                 sum += std::accumulate(block.begin(), block.end(), 0L);
+            }
             --held;
         }
     }

@@ -40,16 +40,18 @@ static double read_or_compute(MPI_Win win, int rank, int size, int own_thread, i
     if (rank % 2 == 1) {
         pthread_t thread;
         atomic_store(&stop, 0);
-        if (own_thread)
+        if (own_thread) {
             pthread_create(&thread, NULL, progress, NULL);
-        else
+        } else {
             MPIX_Start_progress_thread(MPIX_STREAM_NULL);
+        }
         compute();
         atomic_store(&stop, 1);
-        if (own_thread)
+        if (own_thread) {
             pthread_join(thread, NULL);
-        else
+        } else {
             MPIX_Stop_progress_thread(MPIX_STREAM_NULL);
+        }
     } else if (rank + 1 < size) {
         MPI_Win_lock(MPI_LOCK_SHARED, rank + 1, 0, win);
         for (int i = 0; i < gets; i++) {
@@ -76,19 +78,22 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     MPI_Win_allocate(gets * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    for (int i = 0; i < gets; i++)
+    for (int i = 0; i < gets; i++) {
         memory[i] = 1000 * rank + i;
+    }
     for (int own_thread = 1; own_thread >= 0; own_thread--) {
         MPI_Barrier(MPI_COMM_WORLD);
         double seconds = read_or_compute(win, rank, size, own_thread, &wrong);
-        if (rank == 0 && size > 1)
+        if (rank == 0 && size > 1) {
             printf("%d reads while the target computes %d ms, with progress by %s: %.1f ms\n", gets, busy_ms,
                    own_thread ? "a thread of the program" : "the progress thread", 1e3 * seconds);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_Win_free(&win);
-    if (wrong != 0)
+    if (wrong != 0) {
         fprintf(stderr, "rank %d: %d values are wrong\n", rank, wrong);
+    }
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

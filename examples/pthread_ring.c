@@ -30,8 +30,9 @@ static void *run_lane(void *data) {
         MPI_Request requests[2];
         MPI_Status status;
         MPI_Irecv(&received, 1, MPI_LONG, left, self->number, MPI_COMM_WORLD, &requests[0]);
-        if (self->rank != 0)
+        if (self->rank != 0) {
             self->right = thence_pthread_block(1, &requests[0], &status, self->cr) == MPI_SUCCESS;
+        }
         token = self->rank == 0 ? token : received + self->rank;
         MPI_Isend(&token, 1, MPI_LONG, right, self->number, MPI_COMM_WORLD, &requests[1]);
         if (self->rank != 0) {
@@ -61,16 +62,18 @@ int main(int argc, char **argv) {
     thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr);
     for (int i = 0; i < threads_per_rank; ++i) {
         lanes[i] = (lane){.number = i, .rank = rank, .size = size, .cr = cr};
-        if (pthread_create(&threads[i], NULL, run_lane, &lanes[i]) != 0)
+        if (pthread_create(&threads[i], NULL, run_lane, &lanes[i]) != 0) {
             MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
     }
     for (int i = 0; i < threads_per_rank; ++i) {
         pthread_join(threads[i], NULL);
         right += lanes[i].right;
     }
     thence_free(&cr);
-    if (rank == 0)
+    if (rank == 0) {
         printf("%d of %d tokens are right after %d laps\n", right, (int)threads_per_rank, (int)laps);
+    }
     MPI_Finalize();
     return right == threads_per_rank ? EXIT_SUCCESS : EXIT_FAILURE;
 }

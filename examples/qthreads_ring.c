@@ -61,8 +61,9 @@ int main(int argc, char **argv) {
     thence_task_blocking_calls(cr);
     for (int i = 0; i < qthreads_per_rank; ++i) {
         lanes[i] = (lane){.number = i, .rank = rank, .size = size};
-        if (qthread_fork(run_lane, &lanes[i], &ended[i]) != QTHREAD_SUCCESS)
+        if (qthread_fork(run_lane, &lanes[i], &ended[i]) != QTHREAD_SUCCESS) {
             MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
     }
     for (int i = 0; i < qthreads_per_rank; ++i) {
         qthread_readFF(NULL, &ended[i]); /* joins it */
@@ -72,8 +73,9 @@ int main(int argc, char **argv) {
     thence_task_runtime_remove(thence_qthreads_task_runtime());
     thence_free(&cr);
     qthread_finalize();
-    if (rank == 0)
+    if (rank == 0) {
         printf("%d of %d tokens are right after %d laps\n", right, (int)qthreads_per_rank, (int)laps);
+    }
     MPI_Finalize();
     return right == qthreads_per_rank ? EXIT_SUCCESS : EXIT_FAILURE;
 }

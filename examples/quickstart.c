@@ -17,8 +17,9 @@ static int arrived(int error, MPI_Status *statuses, void *data) {
     message *m = data;
     m->calls += 1;
     printf("rank %d says hello to its right neighbour\n", m->value);
-    if (error != MPI_SUCCESS || statuses[0].MPI_SOURCE != m->expected)
+    if (error != MPI_SUCCESS || statuses[0].MPI_SOURCE != m->expected) {
         m->value = -1;
+    }
     return MPI_SUCCESS;
 }
 
@@ -40,16 +41,18 @@ int main(int argc, char **argv) {
     MPI_Irecv(&m.value, 1, MPI_INT, m.expected, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[1]);
     thence_attach(2, requests, arrived, &m, 0, statuses, cr, &flag);
-    if (flag) /* both are complete already, so the callback will not run */
+    if (flag) { /* both are complete already, so the callback will not run */
         arrived(MPI_SUCCESS, statuses, &m);
+    }
 
     /* 3. Compute. The callback runs in an MPI call of any thread, at the latest in this wait for the CR. */
     thence_wait(&cr, MPI_STATUS_IGNORE);
 
     thence_free(&cr);
     int ok = m.calls == 1 && m.value == m.expected;
-    if (!ok)
+    if (!ok) {
         fprintf(stderr, "rank %d: %d calls, value %d instead of %d\n", rank, m.calls, m.value, m.expected);
+    }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

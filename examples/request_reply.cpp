@@ -93,8 +93,9 @@ int main(int argc, char **argv) {
             ok = true;
         }
         ok = ok && result.wrong == 0 && result.unanswered == requests / every;
-        if (!ok)
+        if (!ok) {
             std::cout << "rank " << world.rank() << ": wrong\n";
+        }
     }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -72,8 +72,9 @@ int main(int argc, char **argv) {
                               largest *= 2; // work after an operation may run on the pool, too
                           }));
         ok = total == elements * (size * (size + 1) / 2.0) && largest == 2 * total;
-        if (world.rank() == 0 || !ok)
+        if (world.rank() == 0 || !ok) {
             std::cout << (ok ? "every block was seen by every rank: " : "wrong: ") << total << '\n';
+        }
     }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -56,21 +56,24 @@ int main() {
     double sum = 0; // of what leaves the last rank
     {
         thence::flow flow;
-        for (int step = 0; step < steps; ++step)
+        for (int step = 0; step < steps; ++step) {
             for (int b = 0; b < blocks; ++b) {
                 double *const in = values(arriving(b)), *const out = values(leaving(b));
                 // Each block has two notifications: that its data are there, and that they were used.
                 const auto here = static_cast<gaspi_notification_id_t>(b), used = here + blocks;
                 const auto queue = static_cast<gaspi_queue_id_t>(b);
-                if (!is_first)
+                if (!is_first) {
                     flow.submit({thence::out(in)}, {.label = "arrive"}, [=] {
                         check(tagaspi_notify_iwait(segment, here, GASPI_NOTIFICATION_IGNORE), "tagaspi_notify_iwait");
                     });
+                }
                 flow.submit({thence::in(in), thence::out(out)}, {.label = "add"}, [=] {
-                    for (int i = 0; i < block_size; ++i)
+                    for (int i = 0; i < block_size; ++i) {
                         out[i] = (is_first ? 0 : in[i]) + rank + b;
-                    if (!is_first && step + 1 < steps)
+                    }
+                    if (!is_first && step + 1 < steps) {
                         check(tagaspi_notify(segment, before, used, 1, queue), "tagaspi_notify");
+                    }
                 });
                 if (is_last) {
                     flow.submit({thence::in(out), thence::commutative(&sum)}, {.label = "sum"},
@@ -78,8 +81,9 @@ int main() {
                     continue;
                 }
                 const auto until_used = thence::onready([=] {
-                    if (step > 0)
+                    if (step > 0) {
                         check(tagaspi_notify_iwait(segment, used, GASPI_NOTIFICATION_IGNORE), "tagaspi_notify_iwait");
+                    }
                 });
                 flow.submit({thence::in(out)}, {.label = "write"}, until_used, [=] {
                     check(tagaspi_write_notify(segment, leaving(b), behind, segment, arriving(b), block_bytes, here, 1,
@@ -87,15 +91,17 @@ int main() {
                           "tagaspi_write_notify");
                 });
             }
+        }
         flow.taskwait();
     }
 
     // Each rank adds its number and that of the block to each value. All numbers are whole, so the sum is exact.
     const double of_ranks = size * (size - 1) / 2.0, of_blocks = blocks * (blocks - 1) / 2.0;
     const bool right = !is_last || sum == steps * block_size * (blocks * of_ranks + size * of_blocks);
-    if (is_last)
+    if (is_last) {
         std::printf("tagaspi_pipeline: %d steps of %d blocks through %d ranks: %s\n", steps, blocks, size,
                     right ? "right" : "WRONG");
+    }
     check(tagaspi_proc_term(GASPI_BLOCK), "tagaspi_proc_term");
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

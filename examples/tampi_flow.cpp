@@ -29,18 +29,22 @@ double smoothed(double left, double own, double right) {
 using row = std::vector<double>;
 
 void smooth_block(const row &from, row &to, int block) {
-    for (std::size_t i = static_cast<std::size_t>(block) * block_size + 1, n = i + block_size; i < n; ++i)
+    for (std::size_t i = static_cast<std::size_t>(block) * block_size + 1, n = i + block_size; i < n; ++i) {
         to[i] = smoothed(from[i - 1], from[i], from[i + 1]);
+    }
 }
 
 // What a rank has after all steps, found by one process for the whole domain.
 row expected(int rank, int size) {
     row now(static_cast<std::size_t>(size) * cells + 2), next = now;
-    for (std::size_t i = 1; i + 1 < now.size(); ++i)
+    for (std::size_t i = 1; i + 1 < now.size(); ++i) {
         now[i] = initial(static_cast<int>(i));
-    for (int step = 0; step < steps; ++step, now.swap(next))
-        for (std::size_t i = 1; i + 1 < now.size(); ++i)
+    }
+    for (int step = 0; step < steps; ++step, now.swap(next)) {
+        for (std::size_t i = 1; i + 1 < now.size(); ++i) {
             next[i] = smoothed(now[i - 1], now[i], now[i + 1]);
+        }
+    }
     const auto first = now.begin() + std::ptrdiff_t{rank} * cells;
     return {first, first + cells + 2};
 }
@@ -59,8 +63,9 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 
     std::array<row, 2> rows{row(cells + 2), row(cells + 2)};
-    for (std::size_t i = 1; i <= cells; ++i)
+    for (std::size_t i = 1; i <= cells; ++i) {
         rows[0][i] = initial(rank * cells + static_cast<int>(i));
+    }
 
     thence::flow flow;
     for (int step = 0; step < steps; ++step) {
@@ -68,8 +73,9 @@ int main(int argc, char **argv) {
         // The key of a block is the address of its first cell; the keys of the ends are those of the cells from the neighbours.
         const auto block = [](row &of, int b) { return &of[static_cast<std::size_t>(b) * block_size + 1]; };
         const auto exchange = [&](int neighbour, const double *send, double *receive, const double *end_block) {
-            if (neighbour < 0 || neighbour == size)
+            if (neighbour < 0 || neighbour == size) {
                 return;
+            }
             flow.submit({thence::in(end_block)}, {.label = "send"}, [=] {
                 MPI_Request request = MPI_REQUEST_NULL;
                 TAMPI_Isend(send, 1, MPI_DOUBLE, neighbour, step, MPI_COMM_WORLD, &request);
@@ -93,12 +99,14 @@ int main(int argc, char **argv) {
 
     const row wanted = expected(rank, size);
     int wrong = 0;
-    for (std::size_t i = 1; i <= cells; ++i)
+    for (std::size_t i = 1; i <= cells; ++i) {
         wrong += std::abs(rows[steps % 2][i] - wanted[i]) > 1e-9 ? 1 : 0;
+    }
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         std::printf("tampi_flow: %d steps of %d blocks on %d ranks: %s\n", steps, blocks, size,
                     wrong == 0 ? "right" : "WRONG");
+    }
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -39,8 +39,9 @@ int main(int argc, char **argv) {
                 }
             }
 #pragma omp task firstprivate(b) depend(in : in[b]) depend(out : out[b])
-            for (int i = 0; i < block_size; ++i)
+            for (int i = 0; i < block_size; ++i) {
                 out[b][i] = in[b][i] + rank + b + i;
+            }
             if (rank < size - 1) {
 #pragma omp task detach(sent) firstprivate(b) depend(in : out[b])
                 {
@@ -59,15 +60,18 @@ int main(int argc, char **argv) {
     const int ranks_added = rank * (rank + 1) / 2;
     for (int b = 0; b < blocks; ++b) {
         int count = block_size;
-        if (rank > 0)
+        if (rank > 0) {
             MPI_Get_count(&statuses[b], MPI_DOUBLE, &count);
+        }
         wrong += count != block_size;
-        for (int i = 0; i < block_size; ++i)
+        for (int i = 0; i < block_size; ++i) {
             wrong += out[b][i] != ranks_added + (rank + 1.0) * (b + i);
+        }
     }
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         printf("tampi_omp: %d blocks through %d ranks: %s\n", blocks, size, wrong ? "WRONG" : "right");
+    }
     MPI_Finalize();
     return wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }

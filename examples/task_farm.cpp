@@ -25,8 +25,9 @@ long primes(const job &j) {
     long found = 0;
     for (long n = std::max(2L, j.first); n < j.last; ++n) {
         bool prime = true;
-        for (long d = 2; d * d <= n && prime; ++d)
+        for (long d = 2; d * d <= n && prime; ++d) {
             prime = n % d != 0;
+        }
         found += prime ? 1 : 0;
     }
     return found;
@@ -50,9 +51,10 @@ struct master {
     }
     ex::task<> run() {
         ex::counting_scope scope;
-        for (int worker = 0; worker < comm.size(); ++worker)
+        for (int worker = 0; worker < comm.size(); ++worker) {
             ex::spawn(look_after(worker) | ex::upon_error([this](const std::exception_ptr &) noexcept { ++failures; }),
                       scope.get_token());
+        }
         co_await scope.join();
     }
 };
@@ -61,8 +63,9 @@ ex::task<int> work(const thence::communicator &comm) {
     for (int done = 0;; ++done) {
         job given{};
         co_await comm.recv(given, 0, task_tag);
-        if (given.first == given.last)
+        if (given.first == given.last) {
             co_return done;
+        }
         co_await comm.send(primes(given), 0, result_tag);
     }
 }

@@ -24,13 +24,15 @@ struct task {
 class runtime {
 public:
     explicit runtime(int workers) {
-        for (int i = 0; i < workers; ++i)
+        for (int i = 0; i < workers; ++i) {
             workers_.emplace_back([this] { work(); });
+        }
     }
     ~runtime() {
         stop_ = true;
-        for (std::thread &worker : workers_)
+        for (std::thread &worker : workers_) {
             worker.join();
+        }
     }
     void submit(task *ready) {
         const std::lock_guard lock(mutex_);
@@ -38,8 +40,9 @@ public:
     }
     void lower(task *of, std::uint64_t n) { // the task is complete when its body has ended and all events are lowered
         if (of->events.fetch_sub(n) == n) {
-            if (of->successor != nullptr)
+            if (of->successor != nullptr) {
                 submit(of->successor);
+            }
             delete of;
         }
     }
@@ -107,10 +110,12 @@ thence_task_runtime make_table() {
 int receive_halo(int *value, int from, int tag, MPI_Request cr) {
     thence_task self;
     MPI_Request request;
-    if (int code = thence_task_current(&self); code != MPI_SUCCESS)
+    if (int code = thence_task_current(&self); code != MPI_SUCCESS) {
         return code;
-    if (int code = MPI_Irecv(value, 1, MPI_INT, from, tag, MPI_COMM_WORLD, &request); code != MPI_SUCCESS)
+    }
+    if (int code = MPI_Irecv(value, 1, MPI_INT, from, tag, MPI_COMM_WORLD, &request); code != MPI_SUCCESS) {
         return code;
+    }
     return thence_task_attach(1, &request, 0, MPI_STATUSES_IGNORE, &self, cr); // it does not wait
 }
 
@@ -154,28 +159,32 @@ int main(int argc, char **argv) {
                     thence_task self;
                     thence_task_current(&self);
                     if (thence_task_attach(1, &send, 0, MPI_STATUSES_IGNORE, &self, cr) != MPI_SUCCESS ||
-                        receive_halo(&received[lane], (rank + size - 1) % size, lane, cr) != MPI_SUCCESS)
+                        receive_halo(&received[lane], (rank + size - 1) % size, lane, cr) != MPI_SUCCESS) {
                         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+                    }
                 };
                 passes_on->successor = took_part;
                 after = passes_on;
             }
             tasks.submit(after);
         }
-        while (finished != lanes)
+        while (finished != lanes) {
             std::this_thread::yield();
+        }
     }
     thence_task_runtime_remove(&table);
     thence_free(&cr);
 
     int wrong = 0;
     const int origin = ((rank - hops) % size + size) % size;
-    for (const int each : value)
+    for (const int each : value) {
         wrong += each == origin + hops ? 0 : 1;
+    }
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         std::cout << "task_table: " << lanes << " lanes, " << hops << " hops: " << (wrong == 0 ? "right" : "WRONG")
                   << '\n';
+    }
     MPI_Finalize();
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

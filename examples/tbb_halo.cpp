@@ -46,24 +46,27 @@ void step(cells &from, cells &to, int rank, int size, thence::onetbb::task_group
         update(from, to, local, local);
     });
     group.run_after(sends, [] {}); // so that wait() waits for the sends, too
-    for (int b = 0; b < blocks; ++b)
+    for (int b = 0; b < blocks; ++b) {
         group.run(
             [&, b] { update(from, to, std::max(2, 1 + b * block_size), std::min(local - 1, (b + 1) * block_size)); });
+    }
     group.wait();
 }
 
 unsigned sum(const cells &u, int first, int last) {
     unsigned result = 0;
-    for (int i = first; i <= last; ++i)
+    for (int i = first; i <= last; ++i) {
         result += u[static_cast<std::size_t>(i)];
+    }
     return result;
 }
 
 unsigned expected_sum(int size) {
     const int total = size * local;
     cells u(static_cast<std::size_t>(total) + 2), v(u);
-    for (int i = 1; i <= total; ++i)
+    for (int i = 1; i <= total; ++i) {
         u[static_cast<std::size_t>(i)] = first_value(i - 1);
+    }
     for (int s = 0; s < steps; ++s, u.swap(v)) {
         u.front() = u[static_cast<std::size_t>(total)];
         u.back() = u[1];
@@ -88,10 +91,12 @@ int main(int argc, char **argv) {
         const thence::continuation_request cr;
         thence::onetbb::task_group group(cr);
         cells u(local + 2), v(local + 2);
-        for (int i = 0; i < local; ++i)
+        for (int i = 0; i < local; ++i) {
             u[static_cast<std::size_t>(i) + 1] = first_value(rank * local + i);
-        for (int s = 0; s < steps; ++s, u.swap(v))
+        }
+        for (int s = 0; s < steps; ++s, u.swap(v)) {
             step(u, v, rank, size, group);
+        }
         group.run([&] {
             MPI_Request request;
             mine = sum(u, 1, local);
@@ -104,10 +109,11 @@ int main(int argc, char **argv) {
         std::cerr << "rank " << rank << ": " << e.what() << '\n';
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    if (all != expected)
+    if (all != expected) {
         std::cerr << "rank " << rank << ": sum " << all << " instead of " << expected << '\n';
-    else if (rank == 0)
+    } else if (rank == 0) {
         std::cout << size * local << " cells, " << steps << " steps: correct\n";
+    }
     MPI_Finalize();
     return all == expected ? EXIT_SUCCESS : EXIT_FAILURE;
 }

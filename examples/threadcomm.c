@@ -33,8 +33,9 @@ int main(int argc, char **argv) {
             MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
             failed += value != sum || status.MPI_SOURCE != status.MPI_TAG;
         }
-        if (rank == 0)
+        if (rank == 0) {
             printf("%d ranks, the sum of their numbers is %d\n", size, sum);
+        }
         MPIX_Threadcomm_finish(comm);
     }
 

@@ -29,8 +29,9 @@ bool run_lane(int lane, int rank, int size, MPI_Request cr) {
         if (rank == 0) {
             MPI_Isend(&sent, 1, MPI_LONG, right, lane, MPI_COMM_WORLD, &requests[1]);
             const auto statuses = thence::threads::wait(requests, cr);
-            if (statuses[0].MPI_SOURCE != left)
+            if (statuses[0].MPI_SOURCE != left) {
                 return false;
+            }
             token = received;
         } else {
             thence::threads::wait(requests[0], cr);
@@ -60,14 +61,17 @@ int main(int argc, char **argv) {
         const thence::continuation_request cr;
         std::vector<std::thread> threads;
         threads.reserve(threads_per_rank);
-        for (int lane = 0; lane < threads_per_rank; ++lane)
+        for (int lane = 0; lane < threads_per_rank; ++lane) {
             threads.emplace_back([&, lane] { right_lanes += run_lane(lane, rank, size, cr); });
-        for (std::thread &thread : threads)
+        }
+        for (std::thread &thread : threads) {
             thread.join();
+        }
     }
     const bool ok = right_lanes == threads_per_rank;
-    if (rank == 0)
+    if (rank == 0) {
         std::cout << right_lanes << " of " << threads_per_rank << " tokens are right after " << laps << " laps\n";
+    }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

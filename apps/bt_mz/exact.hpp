@@ -21,9 +21,10 @@ inline Norms exact_solution(double x, double y, double z) {
     for (int m = 0; m < components; ++m) {
         const double *c = coefficients[m];
         value[static_cast<std::size_t>(m)] = c[0];
-        for (int d = 0; d < 3; ++d)
+        for (int d = 0; d < 3; ++d) {
             value[static_cast<std::size_t>(m)] +=
                 at[d] * (c[1 + d] + at[d] * (c[4 + d] + at[d] * (c[7 + d] + at[d] * c[10 + d])));
+        }
     }
     return value;
 }

@@ -31,7 +31,7 @@ std::vector<ZoneShape> make_zones(const Problem &p) {
     const std::vector<int> x = widths(p.cells_x, p.zones_x, p.size_ratio);
     const std::vector<int> y = widths(p.cells_y, p.zones_y, p.size_ratio);
     std::vector<ZoneShape> zones;
-    for (int row = 0; row < p.zones_y; ++row)
+    for (int row = 0; row < p.zones_y; ++row) {
         for (int column = 0; column < p.zones_x; ++column) {
             const auto number = [&](int c, int r) {
                 return (r + p.zones_y) % p.zones_y * p.zones_x + (c + p.zones_x) % p.zones_x;
@@ -45,6 +45,7 @@ std::vector<ZoneShape> make_zones(const Problem &p) {
             z.neighbour[north] = number(column, row + 1);
             zones.push_back(z);
         }
+    }
     return zones;
 }
 
@@ -55,8 +56,9 @@ std::vector<int> distribute(const std::vector<ZoneShape> &zones, int ranks) {
                      [&](std::size_t a, std::size_t b) { return zones[a].cells() > zones[b].cells(); });
     using Load = std::pair<long, int>; // cells and rank; of equal loads the first rank's is the least
     std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
-    for (int r = 0; r < ranks; ++r)
+    for (int r = 0; r < ranks; ++r) {
         loads.emplace(0, r);
+    }
     std::vector<int> owner(zones.size());
     for (const std::size_t z : order) {
         const auto [cells, rank] = loads.top();

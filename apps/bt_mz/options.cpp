@@ -24,8 +24,9 @@ std::string class_list() {
 
 std::string class_names() {
     std::string text;
-    for (const Problem &p : problems())
+    for (const Problem &p : problems()) {
         text += (text.empty() ? "" : ", ") + std::string(1, p.name);
+    }
     return text;
 }
 
@@ -33,8 +34,9 @@ std::string class_names() {
 std::optional<Problem> with_zones(const Problem &of, const std::string &text) {
     int columns = 0, rows = 0, used = 0;
     if (std::sscanf(text.c_str(), "%4dx%4d%n", &columns, &rows, &used) != 2 ||
-        static_cast<std::size_t>(used) != text.size() || columns < 2 || rows < 2)
+        static_cast<std::size_t>(used) != text.size() || columns < 2 || rows < 2) {
         return std::nullopt;
+    }
     Problem p = of;
     p.cells_x = of.cells_x / of.zones_x * columns;
     p.cells_y = of.cells_y / of.zones_y * rows;
@@ -86,26 +88,31 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
                "  mpirun -n 2 bt_mz W --variant dataflow --imbalance 3@zones:0,1\n"
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 the verification failed.");
     const auto check = [&] {
-        if (!zones.empty() && !(o.zones = with_zones(*find_problem(problem), zones)))
+        if (!zones.empty() && !(o.zones = with_zones(*find_problem(problem), zones))) {
             throw CLI::ValidationError("--zones", "'" + zones +
                                                       "' is no number of zones; write COLUMNSxROWS, both from 2 to " +
                                                       "9999, for example 32x32");
+        }
     };
-    if (!apps::parse(app, argc, argv, check, status))
+    if (!apps::parse(app, argc, argv, check, status)) {
         return std::nullopt;
+    }
     o.problem = find_problem(problem);
     o.chosen = apps::find_variant(variants(), o.variant);
-    if (o.steps == 0)
+    if (o.steps == 0) {
         o.steps = o.problem->steps;
-    if (o.dt == 0)
+    }
+    if (o.dt == 0) {
         o.dt = o.problem->dt;
+    }
     return o;
 }
 
 void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]] const Options &options) {
 #ifdef BT_MZ_HAVE_OPENMP
-    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 2)
+    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 2) {
         apps::restart_with(argv, "bt_mz", "OMP_MAX_TASK_PRIORITY", "2");
+    }
 #endif
 }
 

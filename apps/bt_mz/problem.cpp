@@ -93,9 +93,11 @@ std::span<const Problem> problems() {
 }
 
 const Problem *find_problem(std::string_view name) {
-    for (const Problem &p : table)
-        if (name.size() == 1 && name[0] == p.name)
+    for (const Problem &p : table) {
+        if (name.size() == 1 && name[0] == p.name) {
             return &p;
+        }
+    }
     return nullptr;
 }
 

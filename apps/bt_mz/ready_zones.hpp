@@ -15,8 +15,9 @@ public:
     explicit ReadyZones(const Run &run) : states(run.zones.size()) {
         for (const auto &z : run.zones) {
             State &state = at(*z);
-            for (const LocalZone *neighbour : z->local)
+            for (const LocalZone *neighbour : z->local) {
                 state.needed += neighbour != nullptr ? 1 : 0;
+            }
             state.needed += z->has_remote ? 1 : 0;
             // Exchange 0 needs no step of the neighbours before it.
             state.missing[0] = z->has_remote ? 1 : 0;
@@ -33,8 +34,9 @@ public:
         for (const auto &z : run.zones) {
             const State &state = at(*z);
             if (state.step < run.steps && state.missing[state.step % 2] == 0 &&
-                (found == nullptr || state.step < at(*found).step))
+                (found == nullptr || state.step < at(*found).step)) {
                 found = z.get();
+            }
         }
         return found;
     }
@@ -47,8 +49,9 @@ public:
         Run::copy_out(z, t + 1);
         run.done(z, t);
         computed(z);
-        if (t + 1 < run.steps)
+        if (t + 1 < run.steps) {
             exchange(z, t + 1);
+        }
     }
 
 private:
@@ -64,9 +67,11 @@ private:
         State &state = at(z);
         state.missing[state.step % 2] = state.needed; // for the exchange after the next
         ++state.step;
-        for (const LocalZone *neighbour : z.local)
-            if (neighbour != nullptr)
+        for (const LocalZone *neighbour : z.local) {
+            if (neighbour != nullptr) {
                 --at(*neighbour).missing[state.step % 2];
+            }
+        }
     }
 
     State &at(const LocalZone &z) { return states[static_cast<std::size_t>(z.index)]; }

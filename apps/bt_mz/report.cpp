@@ -30,8 +30,9 @@ std::vector<ZoneResult> gather_zones(const Run &run) {
         r.number = z->shape().number;
         r.compute = static_cast<double>(z->compute.load()) * 1e-9;
         Norms error{}, residual{};
-        if (z->zone.has_values())
+        if (z->zone.has_values()) {
             error = z->zone.error_norms(), residual = z->zone.residual_norms();
+        }
         std::copy(error.begin(), error.end(), r.error);
         std::copy(residual.begin(), residual.end(), r.residual);
         mine.push_back(r);
@@ -40,8 +41,9 @@ std::vector<ZoneResult> gather_zones(const Run &run) {
     int count = doubles * static_cast<int>(mine.size());
     std::vector<int> counts(run.rank == 0 ? static_cast<std::size_t>(run.ranks) : 0), begins(counts.size(), 0);
     MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, run.comm);
-    for (std::size_t r = 1; r < counts.size(); ++r)
+    for (std::size_t r = 1; r < counts.size(); ++r) {
         begins[r] = begins[r - 1] + counts[r - 1];
+    }
     std::vector<ZoneResult> all(run.rank == 0 ? run.shapes.size() : 0);
     MPI_Gatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts.data(), begins.data(), MPI_DOUBLE, 0, run.comm);
     std::sort(all.begin(), all.end(), [](const ZoneResult &a, const ZoneResult &b) { return a.number < b.number; });
@@ -61,8 +63,9 @@ double operations(const std::vector<ZoneShape> &shapes, int steps) {
 void print_table(const Run &run, const Options &options, const Outcome &outcome) {
     const double time = outcome.measured.time;
     apps::Shares s = outcome.measured.shares();
-    if (apps::simulated) // the recorder has the machine's time, which says nothing here
+    if (apps::simulated) { // the recorder has the machine's time, which says nothing here
         s = {};
+    }
     std::printf("%-5s %-10s %15s %5s %9s %9s %9s %9s %7s %7s  %s\n", "class", "variant", "ranks x threads", "zones",
                 "time s", "Mop/s", "load max", "compute %", "MPI %", "idle %", "result");
     std::printf("%-5c %-10s %11d x %-3d %5d %9.3f %9.1f %9.2f %9.1f %7.1f %7.1f  %s\n", run.problem.name,
@@ -85,9 +88,10 @@ void write_json(const Run &run, const Options &options, const Outcome &outcome) 
                          {"rank", run.owner[number]},
                          {"compute_s", outcome.zones[number].compute}});
     }
-    for (const ComparedNorm &n : outcome.verification.norms)
+    for (const ComparedNorm &n : outcome.verification.norms) {
         norms.push_back(
             {{"name", n.name}, {"value", n.value}, {"reference", n.reference}, {"relative_difference", n.difference}});
+    }
     apps::Json json{{"application", "bt_mz"},
                     {"class", std::string(1, run.problem.name)},
                     {"variant", options.chosen->name},
@@ -100,8 +104,9 @@ void write_json(const Run &run, const Options &options, const Outcome &outcome) 
                     {"mop_per_s", operations(run.shapes, run.steps) / time},
                     {"load_max_over_mean", imbalance(run)}};
     long cells = 0;
-    for (const ZoneShape &s : run.shapes)
+    for (const ZoneShape &s : run.shapes) {
         cells += s.cells();
+    }
     // Of one thread, for a step of one cell: what --cell-cost takes on simulated ranks.
     json["cell_ns"] = time * 1e9 * run.ranks * run.threads / (static_cast<double>(cells) * run.steps);
     if (apps::simulated) { // what the recorder has is the machine's time
@@ -113,10 +118,12 @@ void write_json(const Run &run, const Options &options, const Outcome &outcome) 
         json["ranks_detail"] = apps::ranks_json(outcome.measured);
         json["zones"] = zones;
     }
-    if (options.imbalance)
+    if (options.imbalance) {
         json["imbalance"] = options.imbalance->text;
-    if (const auto &c = outcome.measured.continuations)
+    }
+    if (const auto &c = outcome.measured.continuations) {
         json["thence"] = apps::continuations_json(*c);
+    }
     json["verification"] = {{"verdict", verdict_name(outcome.verification.verdict)},
                             {"text", outcome.verification.text},
                             {"tolerance", tolerance},

@@ -37,15 +37,18 @@ void Run::compute(LocalZone &z, Part part, int step, int begin, int end) {
 }
 
 void Run::compute(LocalZone &z, int step) {
-    if (z.zone.has_values())
-        for (const Part part : parts)
+    if (z.zone.has_values()) {
+        for (const Part part : parts) {
             compute(z, part, step, first(part), last(part, z));
+        }
+    }
     apps::inject(cell_cost * z.factor * static_cast<double>(z.shape().cells()));
 }
 
 void Run::copy_out(LocalZone &z, int t) {
-    for (int s = 0; s < sides && z.zone.has_values(); ++s)
+    for (int s = 0; s < sides && z.zone.has_values(); ++s) {
         z.zone.copy_out(static_cast<Side>(s), z.out[t % 2][s].data());
+    }
 }
 
 void Run::copy_in(LocalZone &z, int t) {
@@ -71,8 +74,9 @@ int Run::start_messages(LocalZone &z, int t, MPI_Request requests[2 * sides]) {
                                    recorder.lane().index, static_cast<std::uint8_t>(side), sent});
     };
     for (int s = 0; s < sides; ++s) {
-        if (z.local[s] != nullptr)
+        if (z.local[s] != nullptr) {
             continue;
+        }
         const auto side = static_cast<Side>(s);
         const int neighbour = z.shape().neighbour[s], peer = owner[static_cast<std::size_t>(neighbour)];
         std::vector<double> &in = z.in[t % 2][s], &out = z.out[t % 2][s];
@@ -93,12 +97,13 @@ std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneS
     std::vector<LocalZone *> by_number(shapes.size(), nullptr); // null: of another rank
     for (const ZoneShape &shape : shapes) {
         const auto number = static_cast<std::size_t>(shape.number);
-        if (owner[number] != rank)
+        if (owner[number] != rank) {
             continue;
+        }
         zones.push_back(std::make_unique<LocalZone>(shape, constants, values));
         by_number[number] = zones.back().get();
     }
-    for (auto &z : zones)
+    for (auto &z : zones) {
         for (int s = 0; s < sides; ++s) {
             z->local[s] = by_number[static_cast<std::size_t>(z->shape().neighbour[s])];
             z->has_remote |= z->local[s] == nullptr;
@@ -108,11 +113,13 @@ std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneS
                 z->in[b][s].resize(z->local[s] == nullptr ? doubles : 0);
             }
         }
+    }
     std::stable_sort(zones.begin(), zones.end(), [](const auto &a, const auto &b) {
         return a->has_remote != b->has_remote ? a->has_remote : a->shape().cells() > b->shape().cells();
     });
-    for (std::size_t i = 0; i < zones.size(); ++i)
+    for (std::size_t i = 0; i < zones.size(); ++i) {
         zones[i]->index = static_cast<int>(i);
+    }
     return zones;
 }
 
@@ -123,8 +130,9 @@ void warm_up(const Run &run, void (*solve)(Run &)) {
             run.ranks,   run.threads, 1,         recorder,  bar};
     solve(one);
     for (auto &z : run.zones) {
-        if (z->zone.has_values())
+        if (z->zone.has_values()) {
             z->zone.initialize();
+        }
         z->compute = 0;
     }
 }

@@ -65,8 +65,9 @@ struct Run {
     void compute(LocalZone &z, int step);
     // Called once after the step of a zone.
     void done(const LocalZone &z, int step) {
-        if (z.index == 0)
+        if (z.index == 0) {
             bar.show(step + 1);
+        }
     }
 
     // Writes the faces of exchange t.

@@ -18,21 +18,25 @@ public:
     explicit Callbacks(Run &r) : run(r), ready(r), arrivals(r.zones.size()) {
         backoff.spins = 2000; // a message usually comes sooner, and a pause would delay the step
         check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
-        for (auto &z : run.zones)
+        for (auto &z : run.zones) {
             arrivals[static_cast<std::size_t>(z->index)] = {this, z.get()};
+        }
     }
     ~Callbacks() { check(thence_free(&cr)); }
     Callbacks(const Callbacks &) = delete;
     Callbacks &operator=(const Callbacks &) = delete;
 
     void solve() {
-        for (auto &z : run.zones)
+        for (auto &z : run.zones) {
             Run::copy_out(*z, 0);
-        for (auto &z : run.zones)
+        }
+        for (auto &z : run.zones) {
             exchange(*z, 0);
+        }
         for (long left = static_cast<long>(run.steps) * static_cast<long>(run.zones.size()); left > 0;) {
-            if (pending > 0)
+            if (pending > 0) {
                 check(thence_progress()); // once before each zone
+            }
             LocalZone *z = ready.next(run);
             if (z == nullptr) { // until messages arrive; other programs may want the processor
                 thence_backoff_pause(&backoff);
@@ -54,15 +58,17 @@ private:
     void exchange(LocalZone &z, int t) {
         MPI_Request requests[2 * sides];
         const int count = run.start_messages(z, t, requests);
-        if (count == 0)
+        if (count == 0) {
             return;
+        }
         int complete = 0;
         check(thence_attach(count, requests, arrived, &arrivals[static_cast<std::size_t>(z.index)], 0,
                             MPI_STATUSES_IGNORE, cr, &complete));
-        if (complete != 0)
+        if (complete != 0) {
             ready.messages_complete(z);
-        else
+        } else {
             ++pending;
+        }
     }
 
     static int arrived(int error, MPI_Status *, void *data) {

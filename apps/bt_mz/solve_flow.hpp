@@ -30,11 +30,12 @@ public:
                 flow.submit({thence::out(z->out[0])}, [&z] { Run::copy_out(*z, 0); });
                 messages(*z, 0);
             }
-            for (int t = 0; t < run.steps; ++t)
+            for (int t = 0; t < run.steps; ++t) {
                 for (auto &z : run.zones) {
                     step(*z, t);
                     messages(*z, t + 1);
                 }
+            }
             flow.taskwait();
             over.release();
         });
@@ -66,24 +67,27 @@ private:
     void share(LocalZone &z, Part part, int t) {
         const int first = Run::first(part), count = Run::last(part, z) - first;
         const int pieces = std::min(run.threads, count);
-        for (int p = 1; p < pieces; ++p)
+        for (int p = 1; p < pieces; ++p) {
             flow.submit({}, {.label = "part"}, [this, &z, part, t, first, count, p, pieces] {
                 run.compute(z, part, t, first + count * p / pieces, first + count * (p + 1) / pieces);
             });
+        }
         run.compute(z, part, t, first, first + count / pieces);
-        if (pieces > 1)
+        if (pieces > 1) {
             flow.taskwait();
+        }
     }
 
     void messages(LocalZone &z, int t) {
-        if (!z.has_remote || t == run.steps)
+        if (!z.has_remote || t == run.steps) {
             return;
-        flow.submit(
-            {thence::in(z.out[t % 2]), thence::out(z.in[t % 2])}, {.priority = 2, .label = "messages"}, [this, &z, t] {
-                MPI_Request requests[2 * sides];
-                const int count = run.start_messages(z, t, requests);
-                coupling.couple(count, requests);
-            });
+        }
+        flow.submit({thence::in(z.out[t % 2]), thence::out(z.in[t % 2])}, {.priority = 2, .label = "messages"},
+                    [this, &z, t] {
+                        MPI_Request requests[2 * sides];
+                        const int count = run.start_messages(z, t, requests);
+                        coupling.couple(count, requests);
+                    });
     }
 
     Run &run;

@@ -28,8 +28,9 @@ template <int D, class Derived> void fill(Jacobians &out, const double *u, const
         f[4][q] = -c2 * velocity[q - 1] * v;
     }
     f[along][0] += c2 * d.specific;
-    for (int q = 1; q < 4; ++q)
+    for (int q = 1; q < 4; ++q) {
         f[along][q] = q == along ? (2.0 - c2) * v : -c2 * velocity[q - 1];
+    }
     f[along][4] = c2;
     f[4][0] = (2.0 * c2 * d.energy - c1 * u[4]) * v * r;
     f[4][along] = c1 * u[4] * r - c2 * (v * v + d.specific);
@@ -50,8 +51,9 @@ template <int D, class Derived> void fill(Jacobians &out, const double *u, const
 // out = a inviscid + b viscous, and `diagonal` on the diagonal besides
 void combine(Block &out, double a, double b, double diagonal, const Jacobians &j) {
     for (int m = 0; m < components; ++m) {
-        for (int n = 0; n < components; ++n)
+        for (int n = 0; n < components; ++n) {
             out.at[m][n] = a * j.inviscid.at[m][n] + b * j.viscous.at[m][n];
+        }
         out.at[m][m] += diagonal;
     }
 }
@@ -64,8 +66,9 @@ template <int D> void Zone::solve_line(std::size_t first) {
     const int n = length(D);
     const auto s = static_cast<std::size_t>(stride(D));
     thread_local std::vector<Block> upper; // of the row of each cell, divided by its diagonal block
-    if (upper.size() < static_cast<std::size_t>(n))
+    if (upper.size() < static_cast<std::size_t>(n)) {
         upper.resize(static_cast<std::size_t>(n));
+    }
 
     Jacobians around[3]; // of cells i - 1, i and i + 1, at their index modulo 3
     const auto fill_at = [&](int i) {
@@ -95,28 +98,37 @@ template <int D> void Zone::solve_line(std::size_t first) {
 }
 
 void Zone::solve_x(int begin, int end) {
-    for (int k = begin; k < end; ++k)
-        for (int j = 1; j < shape.ny - 1; ++j)
+    for (int k = begin; k < end; ++k) {
+        for (int j = 1; j < shape.ny - 1; ++j) {
             solve_line<0>(cell(0, j, k));
+        }
+    }
 }
 
 void Zone::solve_y(int begin, int end) {
-    for (int k = begin; k < end; ++k)
-        for (int i = 1; i < shape.nx - 1; ++i)
+    for (int k = begin; k < end; ++k) {
+        for (int i = 1; i < shape.nx - 1; ++i) {
             solve_line<1>(cell(i, 0, k));
+        }
+    }
 }
 
 void Zone::solve_z(int begin, int end) {
-    for (int j = begin; j < end; ++j)
-        for (int i = 1; i < shape.nx - 1; ++i)
+    for (int j = begin; j < end; ++j) {
+        for (int i = 1; i < shape.nx - 1; ++i) {
             solve_line<2>(cell(i, j, 0));
+        }
+    }
 }
 
 void Zone::add(int begin, int end) {
-    for (int k = 1; k < shape.nz - 1; ++k)
-        for (int j = begin; j < end; ++j)
-            for (std::size_t c = components * cell(1, j, k); c < components * cell(shape.nx - 1, j, k); ++c)
+    for (int k = 1; k < shape.nz - 1; ++k) {
+        for (int j = begin; j < end; ++j) {
+            for (std::size_t c = components * cell(1, j, k); c < components * cell(shape.nx - 1, j, k); ++c) {
                 u[c] += rhs[c];
+            }
+        }
+    }
 }
 
 } // namespace bt_mz

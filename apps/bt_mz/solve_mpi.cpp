@@ -6,8 +6,9 @@ namespace bt_mz {
 
 void solve_mpi(Run &run) {
     for (int t = 0; t < run.steps; ++t) {
-        for (auto &z : run.zones)
+        for (auto &z : run.zones) {
             Run::copy_out(*z, t);
+        }
         exchange_all(run, t);
         for (auto &z : run.zones) {
             run.copy_in(*z, t);

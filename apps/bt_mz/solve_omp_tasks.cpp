@@ -37,8 +37,9 @@ long most_tasks(const Run &run) {
 int most_steps(const Run &run) {
     constexpr long enough = 8;
     long tasks = static_cast<long>(run.zones.size());
-    for (const auto &z : run.zones)
+    for (const auto &z : run.zones) {
         tasks += z->has_remote ? 1 : 0;
+    }
     const bool messages = tasks > static_cast<long>(run.zones.size());
     return static_cast<int>(std::clamp(most_tasks(run) / tasks, messages ? 0L : 1L, enough));
 }
@@ -61,14 +62,16 @@ public:
                 first_faces(z.get());
                 messages(z.get(), 0);
             }
-            for (int t = 0; t < run.steps; ++t)
+            for (int t = 0; t < run.steps; ++t) {
                 for (auto &z : run.zones) {
                     wait_for_step(z.get(), t - ahead);
                     step(z.get(), t);
                     messages(z.get(), t + 1);
                 }
-            for (auto &z : run.zones)
+            }
+            for (auto &z : run.zones) {
                 wait_for_step(z.get(), run.steps - 1);
+            }
             check(thence_omp_taskwait(cr));
         }
     }
@@ -89,8 +92,9 @@ private:
 
     // With a thread less, this one would wait for steps that nobody computes.
     void check_team() const {
-        if (omp_get_num_threads() > run.threads)
+        if (omp_get_num_threads() > run.threads) {
             return;
+        }
         std::fprintf(
             stderr,
             "bt_mz: OpenMP gives %d threads, and omp-tasks needs one more than --threads %d; see OMP_THREAD_LIMIT "
@@ -129,8 +133,9 @@ private:
     // Sleeps until step t of the zone is done.
     void wait_for_step(LocalZone *z, int t) {
         std::atomic<int> &done = of(z).steps_done;
-        for (int n = done.load(std::memory_order_acquire); n <= t; n = done.load(std::memory_order_acquire))
+        for (int n = done.load(std::memory_order_acquire); n <= t; n = done.load(std::memory_order_acquire)) {
             done.wait(n, std::memory_order_acquire);
+        }
     }
 
     // Computes a part by as many tasks as there are threads.
@@ -146,8 +151,9 @@ private:
     }
 
     void messages(LocalZone *z, int t) {
-        if (!z->has_remote || t == run.steps)
+        if (!z->has_remote || t == run.steps) {
             return;
+        }
         [[maybe_unused]] Tokens &mine = of(z);
         omp_event_handle_t event{};
 #pragma omp task priority(2) depend(in : mine.out[t % 2]) depend(out : mine.in[t % 2]) detach(event)
@@ -169,11 +175,12 @@ private:
 void check_omp_tasks(const Run &run) {
     int enough = most_steps(run) > 0, all = 0;
     MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, run.comm);
-    if (all == 0)
+    if (all == 0) {
         throw apps::InputError("the variant omp-tasks can have " + std::to_string(most_tasks(run)) +
                                " unfinished tasks with " + std::to_string(run.threads) +
                                " threads per rank, too few for the zones of a rank; use more ranks, or --variant "
                                "dataflow");
+    }
 }
 
 void solve_omp_tasks(Run &run) {

@@ -13,10 +13,12 @@ public:
           outstanding(r.zones.size(), 0) {}
 
     void solve() {
-        for (auto &z : run.zones)
+        for (auto &z : run.zones) {
             Run::copy_out(*z, 0);
-        for (auto &z : run.zones)
+        }
+        for (auto &z : run.zones) {
             exchange(*z, 0);
+        }
         for (long left = static_cast<long>(run.steps) * static_cast<long>(run.zones.size()); left > 0;) {
             LocalZone *z = ready.next(run);
             int count = 0;
@@ -24,11 +26,13 @@ public:
             call(static_cast<int>(requests.size()), requests.data(), &count, done.data(), MPI_STATUSES_IGNORE);
             for (int i = 0; i < count; ++i) {
                 const std::size_t index = static_cast<std::size_t>(done[static_cast<std::size_t>(i)]) / per_zone;
-                if (--outstanding[index] == 0)
+                if (--outstanding[index] == 0) {
                     ready.messages_complete(*run.zones[index]);
+                }
             }
-            if (z == nullptr)
+            if (z == nullptr) {
                 continue;
+            }
             ready.compute(run, *z, [this](LocalZone &zone, int t) { exchange(zone, t); });
             --left;
         }

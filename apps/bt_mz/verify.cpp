@@ -36,14 +36,16 @@ Verification verify(const Problem &p, int steps, double dt, const Norms &residua
         return v;
     }
     std::string wrong;
-    if (!(std::abs(dt - p.dt) <= tolerance))
+    if (!(std::abs(dt - p.dt) <= tolerance)) {
         wrong += line("\n  the time step is %g, and that of class %c is %g", dt, p.name, p.dt);
+    }
     double largest = 0;
     for (const ComparedNorm &n : v.norms) {
         largest = std::max(largest, n.difference);
-        if (!n.agrees)
+        if (!n.agrees) {
             wrong += line("\n  %s is %.12e, and should be %.12e: off by %.2e of it, at most %.0e is allowed",
                           n.name.c_str(), n.value, n.reference, n.difference, tolerance);
+        }
     }
     v.verdict = wrong.empty() ? Verification::verified : Verification::failed;
     v.text = wrong.empty() ? line("verified: all 10 norms of class %c, the largest difference is %.1e", p.name, largest)

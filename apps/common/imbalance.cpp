@@ -20,16 +20,18 @@ constexpr double largest_factor = 1000;
 double number(const std::string &text, const std::string &word) {
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size())
+    if (error != std::errc{} || end != word.data() + word.size()) {
         fail(text, "'" + word + "' is not a number");
+    }
     return value;
 }
 
 std::vector<double> numbers(const std::string &text, const std::string &list) {
     std::vector<double> values;
     std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');)
+    for (std::string word; std::getline(words, word, ',');) {
         values.push_back(number(text, word));
+    }
     return values;
 }
 
@@ -45,50 +47,59 @@ bool Imbalance::has_member(int number) const {
 
 Imbalance parse_imbalance(const std::string &text, const std::vector<std::string> &parts) {
     const auto at = text.find('@'), colon = text.find(':');
-    if (at == std::string::npos || colon == std::string::npos || colon < at)
+    if (at == std::string::npos || colon == std::string::npos || colon < at) {
         fail(text, "not of the form FACTOR@PART; write for example 5@" + example(parts.front()));
+    }
     Imbalance out;
     out.text = text;
     out.factor = number(text, text.substr(0, at));
-    if (!(out.factor >= 1 && out.factor <= largest_factor))
+    if (!(out.factor >= 1 && out.factor <= largest_factor)) {
         fail(text, "the factor is between 1 and 1000");
+    }
     const std::string part = text.substr(at + 1, colon - at - 1);
     if (std::find(parts.begin(), parts.end(), part) == parts.end()) {
         std::string known;
-        for (const std::string &p : parts)
+        for (const std::string &p : parts) {
             known += (known.empty() ? "" : ", ") + p;
+        }
         fail(text, "'" + part + "' is unknown; known are " + known);
     }
     const std::vector<double> values = numbers(text, text.substr(colon + 1));
     if (part == "area") {
         out.part = Imbalance::area;
         const bool fractions = std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1; });
-        if (values.size() != 4 || !fractions || !(values[0] < values[2]) || !(values[1] < values[3]))
+        if (values.size() != 4 || !fractions || !(values[0] < values[2]) || !(values[1] < values[3])) {
             fail(text, "an area is X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, fractions of width and height from 0 to 1");
+        }
         out.x0 = values[0], out.y0 = values[1], out.x1 = values[2], out.y1 = values[3];
         return out;
     }
     out.part = part == "rank" ? Imbalance::rank : part == "zones" ? Imbalance::zones : Imbalance::lanes;
     for (const double v : values) {
-        if (!(v >= 0 && v < 1e9) || v != static_cast<int>(v))
+        if (!(v >= 0 && v < 1e9) || v != static_cast<int>(v)) {
             fail(text, part + " numbers are whole, from 0");
+        }
         out.members.push_back(static_cast<int>(v));
     }
-    if (out.members.empty())
+    if (out.members.empty()) {
         fail(text, "no number after '" + part + ":'");
+    }
     return out;
 }
 
 void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others) {
-    if (!imbalance || imbalance->part == Imbalance::area)
+    if (!imbalance || imbalance->part == Imbalance::area) {
         return;
+    }
     const Imbalance::Part part = imbalance->part;
     const int count = part == Imbalance::rank ? ranks : others;
     const std::string member = part == Imbalance::rank ? "rank " : part == Imbalance::zones ? "zone " : "lane ";
-    for (const int m : imbalance->members)
-        if (m >= count)
+    for (const int m : imbalance->members) {
+        if (m >= count) {
             throw InputError("--imbalance '" + imbalance->text + "': there is no " + member + std::to_string(m) +
                              ", only 0 to " + std::to_string(count - 1));
+        }
+    }
 }
 
 } // namespace apps

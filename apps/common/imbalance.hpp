@@ -52,8 +52,9 @@ class Dearer {
 public:
     explicit Dearer(double times) : factor(times), begin(factor > 1 ? processor_time() : 0) {}
     ~Dearer() {
-        if (factor > 1)
+        if (factor > 1) {
             spin_until(begin + static_cast<long>(factor * static_cast<double>(processor_time() - begin)));
+        }
     }
     Dearer(const Dearer &) = delete;
     Dearer &operator=(const Dearer &) = delete;

@@ -41,14 +41,16 @@ void JsonFile::end_rows() {
 void JsonFile::finish() {
     out << "\n}\n";
     out.close();
-    if (!out)
+    if (!out) {
         throw std::runtime_error(file + ": cannot write; check that the folder exists and has space");
+    }
 }
 
 void write_json_file(const std::string &file, const Json &object) {
     JsonFile out(file);
-    for (const auto &[name, value] : object.items())
+    for (const auto &[name, value] : object.items()) {
         out.member(name, value);
+    }
     out.finish();
 }
 

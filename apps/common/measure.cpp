@@ -54,8 +54,9 @@ Shares Measured::shares() const {
 
 double Measured::dropped() const {
     double all = 0;
-    for (const RankTimes &r : each)
+    for (const RankTimes &r : each) {
         all += r.dropped;
+    }
     return all;
 }
 
@@ -70,18 +71,21 @@ Measured gather(const Recorder &recorder, MPI_Comm comm, int threads, double sec
     out.each.resize(rank == 0 ? static_cast<std::size_t>(out.ranks) : 0);
     constexpr int doubles = sizeof(RankTimes) / sizeof(double);
     MPI_Gather(&mine, doubles, MPI_DOUBLE, out.each.data(), doubles, MPI_DOUBLE, 0, comm);
-    if (continuations)
+    if (continuations) {
         out.continuations = sum_continuations(comm);
+    }
     return out;
 }
 
 void print_notes(const Measured &measured, bool timeline) {
-    if (const auto &c = measured.continuations)
+    if (const auto &c = measured.continuations) {
         std::printf("continuations: %llu ran, %llu operations were complete when attached; engine %s, hook %s\n",
                     c->attached, c->immediate, c->engine.c_str(), c->hook.c_str());
-    if (measured.dropped() > 0 && timeline)
+    }
+    if (measured.dropped() > 0 && timeline) {
         std::printf("timeline: %.0f intervals and messages were not recorded; raise --timeline-capacity\n",
                     measured.dropped());
+    }
     std::fflush(stdout);
 }
 
@@ -92,7 +96,7 @@ Json times_json(const Measured &measured) {
 
 Json ranks_json(const Measured &measured) {
     Json all = Json::array();
-    for (const RankTimes &r : measured.each)
+    for (const RankTimes &r : measured.each) {
         all.push_back({{"compute_s", r.compute},
                        {"mpi_start_s", r.start},
                        {"mpi_wait_s", r.wait},
@@ -101,6 +105,7 @@ Json ranks_json(const Measured &measured) {
                        {"cells_sent", r.cells},
                        {"threads_seen", r.threads},
                        {"not_recorded", r.dropped}});
+    }
     return all;
 }
 

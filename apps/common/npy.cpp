@@ -34,20 +34,23 @@ void write_npy(const Array2 &array, const std::string &file) {
     out.write(reinterpret_cast<const char *>(array.cells.data()),
               static_cast<std::streamsize>(array.cells.size() * sizeof(double)));
     out.close();
-    if (!out)
+    if (!out) {
         fail(file, "cannot write; check that the folder exists and has space");
+    }
 }
 
 Array2 read_npy(const std::string &file) {
     std::ifstream in(file, std::ios::binary);
-    if (!in)
+    if (!in) {
         fail(file, "cannot open this file");
+    }
     std::string magic(npy_magic.size(), '\0');
     std::uint16_t length = 0;
     in.read(magic.data(), static_cast<std::streamsize>(magic.size()));
     in.read(reinterpret_cast<char *>(&length), sizeof length);
-    if (!in || magic != npy_magic)
+    if (!in || magic != npy_magic) {
         fail(file, "not a NumPy file (.npy) of version 1.0");
+    }
     std::string header(length, '\0');
     in.read(header.data(), length);
     Array2 array;
@@ -56,19 +59,22 @@ Array2 read_npy(const std::string &file) {
     if (!in || header.find("'<f8'") == std::string::npos ||
         header.find("'fortran_order': False") == std::string::npos || shape == std::string::npos ||
         std::sscanf(header.c_str() + shape, "'shape': (%9d, %9d%n", &array.rows, &array.cols, &used) != 2 ||
-        header[shape + static_cast<std::size_t>(used)] != ')' || array.rows < 1 || array.cols < 1)
+        header[shape + static_cast<std::size_t>(used)] != ')' || array.rows < 1 || array.cols < 1) {
         fail(file, "not a two-dimensional array of little-endian doubles in rows");
+    }
     const auto data = in.tellg();
     const auto bytes = in.seekg(0, std::ios::end).tellg() - data;
     const auto count = static_cast<std::size_t>(array.rows) * static_cast<std::size_t>(array.cols);
-    if (static_cast<std::size_t>(bytes) != count * sizeof(double))
+    if (static_cast<std::size_t>(bytes) != count * sizeof(double)) {
         fail(file, "has " + std::to_string(bytes) + " bytes of numbers, and should have " +
                        std::to_string(count * sizeof(double)));
+    }
     array.cells.resize(count);
     in.seekg(data);
     in.read(reinterpret_cast<char *>(array.cells.data()), bytes);
-    if (!in)
+    if (!in) {
         fail(file, "cannot read the array");
+    }
     return array;
 }
 

@@ -11,9 +11,11 @@ namespace {
 
 // Whether this process is not rank 0 of its program.
 bool silent() {
-    for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-        if (const char *rank = std::getenv(name))
+    for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+        if (const char *rank = std::getenv(name)) {
             return std::string_view(rank) != "0";
+        }
+    }
     return false;
 }
 
@@ -91,16 +93,18 @@ bool parse(CLI::App &app, int argc, char **argv, const std::function<void()> &ch
         return true;
     } catch (const CLI::ParseError &e) {
         status = e.get_exit_code() == 0 ? success : usage; // help is no error
-        if (!silent())
+        if (!silent()) {
             app.exit(e);
+        }
         return false;
     }
 }
 
 void restart_with(char **argv, const char *program, const char *variable, const char *value) {
     constexpr const char *mark = "APPS_RESTARTED";
-    if (std::getenv(mark))
+    if (std::getenv(mark)) {
         return; // the runtime ignores the variable: continue without it
+    }
     setenv(variable, value, 1);
     setenv(mark, "1", 1);
     execv("/proc/self/exe", argv);

@@ -34,8 +34,9 @@ void add_variant_option(CLI::App &app, CommonOptions &options, const std::string
 template <class Variant>
 void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what, std::span<const Variant> all) {
     std::vector<std::string> names;
-    for (const Variant &v : all)
+    for (const Variant &v : all) {
         names.emplace_back(v.name);
+    }
     add_variant_option(app, options, what, std::move(names));
 }
 void add_threads_option(CLI::App &app, CommonOptions &options);

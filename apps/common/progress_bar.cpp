@@ -12,11 +12,13 @@ bool draws_bar(When when, int rank) {
 }
 
 void ProgressBar::show(int done) {
-    if (!shown)
+    if (!shown) {
         return;
+    }
     const std::unique_lock lock(drawing, std::try_to_lock);
-    if (!lock || (done < total && now() < next))
+    if (!lock || (done < total && now() < next)) {
         return;
+    }
     next = now() + 100'000'000;
     constexpr int width = 40;
     const int filled = static_cast<int>(static_cast<long>(width) * done / total);
@@ -28,8 +30,9 @@ void ProgressBar::show(int done) {
 }
 
 void ProgressBar::clear() {
-    if (!shown || next == 0)
+    if (!shown || next == 0) {
         return;
+    }
     std::fprintf(stderr, "\r%*s\r", 100, "");
     std::fflush(stderr);
     next = 0;

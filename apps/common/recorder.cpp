@@ -18,15 +18,17 @@ constexpr Nanoseconds merge_gap = 2'000;
 Recorder::Recorder(std::size_t n) : capacity(n), slots(std::make_unique<std::atomic<Lane *>[]>(max_lanes)) {}
 
 Recorder::~Recorder() {
-    for (std::size_t i = 0; i < std::min(used.load(), max_lanes); ++i)
+    for (std::size_t i = 0; i < std::min(used.load(), max_lanes); ++i) {
         delete slots[i].load();
+    }
     current = {};
 }
 
 Lane &Recorder::enter() {
     const std::size_t index = used.fetch_add(1);
-    if (index >= max_lanes)
+    if (index >= max_lanes) {
         throw std::runtime_error("more than 1024 threads in one process");
+    }
     auto lane = std::make_unique<Lane>();
     lane->index = static_cast<std::uint16_t>(index);
     lane->spans.reserve(std::min<std::size_t>(capacity, 4096));
@@ -40,8 +42,9 @@ void Recorder::add(Activity activity, Nanoseconds begin, Nanoseconds end, int it
     Lane &l = lane();
     l.total[static_cast<int>(activity)] += end - begin;
     ++l.count[static_cast<int>(activity)];
-    if (capacity == 0)
+    if (capacity == 0) {
         return;
+    }
     if (activity == Activity::poll && !l.spans.empty()) {
         Span &last = l.spans.back();
         if (last.activity == Activity::poll && begin - last.end < merge_gap) {
@@ -49,10 +52,11 @@ void Recorder::add(Activity activity, Nanoseconds begin, Nanoseconds end, int it
             return;
         }
     }
-    if (l.spans.size() < capacity)
+    if (l.spans.size() < capacity) {
         l.spans.push_back({begin, end, iteration, row, col, l.index, activity});
-    else
+    } else {
         ++l.dropped;
+    }
 }
 
 void Recorder::add(const Message &message) {
@@ -61,19 +65,23 @@ void Recorder::add(const Message &message) {
         ++l.messages_sent;
         l.cells_sent += static_cast<std::uint64_t>(message.cells);
     }
-    if (capacity == 0)
+    if (capacity == 0) {
         return;
-    if (l.messages.size() < capacity)
+    }
+    if (l.messages.size() < capacity) {
         l.messages.push_back(message);
-    else
+    } else {
         ++l.dropped;
+    }
 }
 
 std::vector<const Lane *> Recorder::lanes() const {
     std::vector<const Lane *> out;
-    for (std::size_t i = 0; i < std::min(used.load(), max_lanes); ++i)
-        if (const Lane *l = slots[i].load(std::memory_order_acquire))
+    for (std::size_t i = 0; i < std::min(used.load(), max_lanes); ++i) {
+        if (const Lane *l = slots[i].load(std::memory_order_acquire)) {
             out.push_back(l);
+        }
+    }
     return out;
 }
 

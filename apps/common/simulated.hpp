@@ -17,8 +17,9 @@ constexpr bool simulated = false;
 // a real MPI.
 inline void inject([[maybe_unused]] double seconds) {
 #if defined(THENCE_SIMULATED)
-    if (seconds > 0)
+    if (seconds > 0) {
         smpi_execute(seconds);
+    }
 #endif
 }
 

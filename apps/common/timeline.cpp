@@ -13,8 +13,9 @@ namespace {
 // All records of one kind from the lanes of this rank.
 template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T> Lane::*part) {
     std::vector<T> all;
-    for (const Lane *lane : recorder.lanes())
+    for (const Lane *lane : recorder.lanes()) {
         all.insert(all.end(), (lane->*part).begin(), (lane->*part).end());
+    }
     return all;
 }
 
@@ -22,8 +23,9 @@ template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T>
 // a number of bytes.
 template <class T, class F> void in_chunks(T *items, long count, const F &transfer) {
     constexpr long chunk = 1L << 20;
-    for (long i = 0; i < count; i += chunk)
+    for (long i = 0; i < count; i += chunk) {
         transfer(items + i, static_cast<int>(std::min(chunk, count - i) * static_cast<long>(sizeof(T))));
+    }
 }
 
 template <class T> void send(const std::vector<T> &items, MPI_Comm comm) {
@@ -72,8 +74,9 @@ Nanoseconds clock_offset(MPI_Comm comm) {
                 MPI_Send(&theirs, 1, MPI_INT64_T, 0, 0, comm);
                 MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, comm, MPI_STATUS_IGNORE);
                 const Nanoseconds after = now();
-                if (after - before < least)
+                if (after - before < least) {
                     least = after - before, offset = theirs - (before + after) / 2;
+                }
             }
         }
         MPI_Barrier(comm);
@@ -85,10 +88,12 @@ void write_timeline(const std::string &file, const Recorder &recorder, MPI_Comm 
                     const TimelineHead &head) {
     auto spans = merge(recorder, &Lane::spans);
     auto messages = merge(recorder, &Lane::messages);
-    for (Span &s : spans)
+    for (Span &s : spans) {
         s.begin += offset, s.end += offset;
-    for (Message &m : messages)
+    }
+    for (Message &m : messages) {
         m.started += offset, m.complete += offset;
+    }
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
@@ -98,8 +103,9 @@ void write_timeline(const std::string &file, const Recorder &recorder, MPI_Comm 
         return;
     }
     Nanoseconds origin = std::numeric_limits<Nanoseconds>::max();
-    for (const Span &s : spans)
+    for (const Span &s : spans) {
         origin = std::min(origin, s.begin);
+    }
     const auto microseconds = [&](Nanoseconds t) { return static_cast<double>(t - origin) / 1000; };
 
     JsonFile out(file);
@@ -121,16 +127,19 @@ void write_timeline(const std::string &file, const Recorder &recorder, MPI_Comm 
             spans = receive<Span>(r, comm);
             all_messages.push_back(receive<Message>(r, comm));
         }
-        for (const Span &s : spans)
+        for (const Span &s : spans) {
             out.row({r, s.lane, static_cast<int>(s.activity), microseconds(s.begin), microseconds(s.end), s.iteration,
                      s.row, s.col});
+        }
     }
     out.end_rows();
     out.begin_rows("messages");
-    for (std::size_t r = 0; r < all_messages.size(); ++r)
-        for (const Message &m : all_messages[r])
+    for (std::size_t r = 0; r < all_messages.size(); ++r) {
+        for (const Message &m : all_messages[r]) {
             out.row({r, m.lane, m.sent ? 1 : 0, m.direction, m.peer, m.iteration, m.col, m.cells,
                      microseconds(m.started), microseconds(m.complete)});
+        }
+    }
     out.end_rows();
     out.finish();
 }

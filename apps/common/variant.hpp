@@ -19,9 +19,11 @@ struct VariantInfo {
 };
 
 template <class Variant> const Variant *find_variant(std::span<const Variant> all, std::string_view name) {
-    for (const Variant &v : all)
-        if (name == v.name)
+    for (const Variant &v : all) {
+        if (name == v.name) {
             return &v;
+        }
+    }
     return nullptr;
 }
 

@@ -44,8 +44,9 @@ public:
     // Called between two tasks. It polls if no thread has polled for 20 microseconds, so that messages make progress
     // while every thread has tasks.
     void poll_if_due() {
-        if (now() - last_poll.load(std::memory_order_relaxed) > poll_period)
+        if (now() - last_poll.load(std::memory_order_relaxed) > poll_period) {
             progress();
+        }
     }
 
 private:

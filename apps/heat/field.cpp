@@ -13,18 +13,20 @@ namespace heat {
 Field gather_field(const Run &run) {
     const int width = run.band.cols();
     std::vector<double> mine(static_cast<std::size_t>(run.band.rows()) * static_cast<std::size_t>(width));
-    for (int i = 0; i < run.band.rows(); ++i)
+    for (int i = 0; i < run.band.rows(); ++i) {
         std::copy_n(run.band.row(i), width, mine.begin() + static_cast<std::ptrdiff_t>(i) * width);
+    }
     // Chunks of at most 2^24 cells, so that counts fit into int.
     const int chunk = std::max(1, (1 << 24) / width);
     const auto transfer = [&](double *cells, int rows, int peer, bool send) {
         for (int i = 0; i < rows; i += chunk) {
             double *at = cells + static_cast<std::ptrdiff_t>(i) * width;
             const int count = std::min(chunk, rows - i) * width;
-            if (send)
+            if (send) {
                 MPI_Send(at, count, MPI_DOUBLE, peer, 0, run.comm);
-            else
+            } else {
                 MPI_Recv(at, count, MPI_DOUBLE, peer, 0, run.comm, MPI_STATUS_IGNORE);
+            }
         }
     };
     if (run.rank != 0) {
@@ -33,9 +35,10 @@ Field gather_field(const Run &run) {
     }
     Field field{run.partition.rows, width, std::move(mine)};
     field.cells.resize(static_cast<std::size_t>(field.rows) * static_cast<std::size_t>(width));
-    for (int r = 1; r < run.ranks; ++r)
+    for (int r = 1; r < run.ranks; ++r) {
         transfer(field.cells.data() + static_cast<std::ptrdiff_t>(run.partition.first_row(r)) * width,
                  run.partition.rows_of(r), r, false);
+    }
     return field;
 }
 
@@ -53,10 +56,12 @@ Comparison compare(const Field &field, const Field &reference, std::string again
     std::size_t wrong = 0, first = 0;
     double largest = 0;
     for (std::size_t i = 0; i < field.cells.size(); ++i) {
-        if (apps::same_bits(field.cells[i], reference.cells[i]))
+        if (apps::same_bits(field.cells[i], reference.cells[i])) {
             continue;
-        if (wrong++ == 0)
+        }
+        if (wrong++ == 0) {
             first = i;
+        }
         largest = std::max(largest, std::abs(field.cells[i] - reference.cells[i]));
     }
     c.verdict = wrong == 0 ? Comparison::identical : Comparison::differs;

@@ -18,24 +18,30 @@ public:
     Plate(const Config &c, const std::optional<Picture> &p) : config(c), picture(p) {}
 
     Cell at(int row, int col) const {
-        if (row < 0)
+        if (row < 0) {
             return {config.top, true};
-        if (row >= config.rows)
+        }
+        if (row >= config.rows) {
             return {config.bottom, true};
-        if (col < 0)
+        }
+        if (col < 0) {
             return {config.left, true};
-        if (col >= config.cols)
+        }
+        if (col >= config.cols) {
             return {config.right, true};
+        }
         // If sources overlap, the last one in the list counts.
         for (auto s = config.sources.rbegin(); s != config.sources.rend(); ++s) {
             const double dx = (col + 0.5) - s->x * config.cols;
             const double dy = (row + 0.5) - s->y * config.rows;
             const double radius = s->radius * config.cols;
-            if (dx * dx + dy * dy <= radius * radius)
+            if (dx * dx + dy * dy <= radius * radius) {
                 return {s->temperature, true};
+            }
         }
-        if (!picture)
+        if (!picture) {
             return {config.initial, false};
+        }
         const double grey = picture->at((col + 0.5) / config.cols, (row + 0.5) / config.rows);
         return {config.black + grey * (config.white - config.black), false};
     }
@@ -52,10 +58,11 @@ inline double mean(double up, double left, double right, double down) {
 } // namespace
 
 Partition::Partition(const Config &c, int n) : rows(c.rows), cols(c.cols), block(c.block), ranks(n) {
-    if (ranks > count(rows))
+    if (ranks > count(rows)) {
         throw ConfigError(std::to_string(ranks) + " ranks need as many rows of blocks, but " + std::to_string(rows) +
                           " rows in blocks of " + std::to_string(block) + " give " + std::to_string(count(rows)) +
                           "; use fewer ranks or --block " + std::to_string(std::max(1, rows / ranks)));
+    }
 }
 
 Band::Band(const Config &config, const std::optional<Picture> &picture, int first_row, int rows)
@@ -63,14 +70,16 @@ Band::Band(const Config &config, const std::optional<Picture> &picture, int firs
       cells((static_cast<std::size_t>(rows) + 2) * (static_cast<std::size_t>(config.cols) + 2)), base(cells.data()),
       spans(static_cast<std::size_t>(rows), {col_count, 0}) {
     const Plate plate(config, picture);
-    if (!config.sources.empty())
+    if (!config.sources.empty()) {
         held.resize(cells.size());
+    }
     for (int i = -1; i <= rows; ++i) {
         for (int j = -1; j <= col_count; ++j) {
             const Cell cell = plate.at(first_row + i, j);
             row(i)[j] = cell.temperature;
-            if (!cell.held || i < 0 || i >= rows || j < 0 || j >= col_count)
+            if (!cell.held || i < 0 || i >= rows || j < 0 || j >= col_count) {
                 continue;
+            }
             held[static_cast<std::size_t>(offset(i) + j)] = 1;
             auto &[from, to] = spans[static_cast<std::size_t>(i)];
             from = std::min(from, j);
@@ -87,8 +96,9 @@ void Band::use_memory(double *memory) {
 // Each cell waits for its left neighbour. A processor that executes out of order computes several rows at a time if a few
 // hundred instructions reach beyond the end of a row, so narrow strips are about twice as fast as whole rows.
 void Band::sweep(const Tile &tile) {
-    for (int col = tile.col0; col < tile.col1; col += strip)
+    for (int col = tile.col0; col < tile.col1; col += strip) {
         sweep_strip({tile.row0, tile.row1, col, std::min(col + strip, tile.col1)});
+    }
 }
 
 void Band::sweep_strip(const Tile &tile) {
@@ -98,13 +108,15 @@ void Band::sweep_strip(const Tile &tile) {
         const auto [from, to] = spans[static_cast<std::size_t>(i)];
         double left = mid[tile.col0 - 1];
         if (to <= tile.col0 || from >= tile.col1) {
-            for (int j = tile.col0; j < tile.col1; ++j)
+            for (int j = tile.col0; j < tile.col1; ++j) {
                 mid[j] = left = mean(up[j], left, mid[j + 1], down[j]);
+            }
             continue;
         }
         const std::uint8_t *hold = held.data() + offset(i);
-        for (int j = tile.col0; j < tile.col1; ++j)
+        for (int j = tile.col0; j < tile.col1; ++j) {
             mid[j] = left = hold[j] ? mid[j] : mean(up[j], left, mid[j + 1], down[j]);
+        }
     }
 }
 

@@ -15,23 +15,26 @@ Flight Halo::describe(bool sent, Direction d, int iteration, int k, int col0, in
 }
 
 Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1, bool blocking) {
-    if (sent ? !sends(d) : !receives(d))
+    if (sent ? !sends(d) : !receives(d)) {
         return {};
+    }
     Flight f = describe(sent, d, iteration, k, col0, col1);
     const bool down = d == Direction::down;
     const int row = sent ? (down ? run.band.rows() - 1 : 0) : (down ? -1 : run.band.rows());
     double *piece = run.band.row(row) + col0;
     const int peer = f.message.peer, tag = 2 * k + (down ? 0 : 1);
-    if (blocking && sent)
+    if (blocking && sent) {
         MPI_Send(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm);
-    else if (blocking)
+    } else if (blocking) {
         MPI_Recv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, MPI_STATUS_IGNORE);
-    else if (sent)
+    } else if (sent) {
         MPI_Isend(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
-    else
+    } else {
         MPI_Irecv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
-    if (!blocking) // a blocked task is no activity of its thread, which may run others meanwhile
+    }
+    if (!blocking) { // a blocked task is no activity of its thread, which may run others meanwhile
         run.recorder.add(Activity::start, f.message.started, now(), iteration, -1, k);
+    }
     return f;
 }
 
@@ -40,14 +43,16 @@ void Halo::wait(std::span<Flight *const> flights) {
     std::array<Flight *, 4> owners;
     std::size_t count = 0;
     for (Flight *f : flights) {
-        if (f->request == MPI_REQUEST_NULL)
+        if (f->request == MPI_REQUEST_NULL) {
             continue;
+        }
         assert(count < requests.size());
         requests[count] = f->request;
         owners[count++] = f;
     }
-    if (count == 0)
+    if (count == 0) {
         return;
+    }
     {
         const Timed timed(run.recorder, Activity::wait);
         MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);

@@ -21,14 +21,17 @@ std::string broadcast_file(const std::string &name, const std::string &hint, int
         std::ifstream in(name, std::ios::binary);
         std::ostringstream text;
         const bool empty = in && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
-        if (empty || text << in.rdbuf())
+        if (empty || text << in.rdbuf()) {
             bytes = text.str(), size = static_cast<long>(bytes.size());
+        }
     }
     MPI_Bcast(&size, 1, MPI_LONG, 0, comm);
-    if (size < 0)
+    if (size < 0) {
         throw ConfigError(name + ": cannot read this file" + hint);
-    if (size > 1L << 30)
+    }
+    if (size > 1L << 30) {
         throw ConfigError(name + ": larger than 1 GiB");
+    }
     bytes.resize(static_cast<std::size_t>(size));
     MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, comm);
     return bytes;
@@ -36,19 +39,23 @@ std::string broadcast_file(const std::string &name, const std::string &hint, int
 
 Config load_config(const Options &options, int rank, MPI_Comm comm) {
     Config config = parse_config(broadcast_file(options.config, " (the configuration)", rank, comm), options.config);
-    if (options.size)
+    if (options.size) {
         config.rows = options.size->rows, config.cols = options.size->cols;
-    if (options.iterations)
+    }
+    if (options.iterations) {
         config.iterations = *options.iterations;
-    if (options.block)
+    }
+    if (options.block) {
         config.block = *options.block;
+    }
     check_config(config, "command line");
     return config;
 }
 
 std::optional<Picture> load_picture(const Config &config, const std::string &config_file, int rank, MPI_Comm comm) {
-    if (config.picture.empty())
+    if (config.picture.empty()) {
         return std::nullopt;
+    }
     const auto slash = config_file.rfind('/');
     const bool beside = config.picture.front() != '/' && slash != std::string::npos;
     const std::string name = (beside ? config_file.substr(0, slash + 1) : "") + config.picture;
@@ -78,8 +85,9 @@ int run_variant(const Options &options, MPI_Comm comm) {
     apps::check_tags(comm, 2L * partition.block_cols() - 1,
                      std::to_string(partition.block_cols()) + " blocks in a row; use a larger --block");
     Field reference; // on rank 0
-    if (!options.reference.empty())
+    if (!options.reference.empty()) {
         apps::on_first_rank(comm, [&] { reference = apps::read_npy(options.reference); });
+    }
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, config.iterations);
@@ -95,8 +103,9 @@ int run_variant(const Options &options, MPI_Comm comm) {
             options.imbalance ? &*options.imbalance : nullptr};
     if (!options.start.empty()) {
         const Field field = gather_field(run);
-        if (rank == 0)
+        if (rank == 0) {
             apps::write_npy(field, options.start);
+        }
     }
 
     timed.solve(variant, run);
@@ -107,8 +116,9 @@ int run_variant(const Options &options, MPI_Comm comm) {
     if (wants_field) {
         const Field field = gather_field(run);
         if (rank == 0) {
-            if (!options.field.empty())
+            if (!options.field.empty()) {
                 apps::write_npy(field, options.field);
+            }
             if (options.verify) {
                 double time = -1;
                 outcome.comparison = compare(field, serial_field(config, picture, time), "the serial run");
@@ -122,12 +132,14 @@ int run_variant(const Options &options, MPI_Comm comm) {
             differs = outcome.comparison.verdict == Comparison::differs;
         }
     }
-    if (variant.release != nullptr)
+    if (variant.release != nullptr) {
         variant.release(run);
+    }
     if (rank == 0) {
         print_table(run, options, config, outcome);
-        if (!options.json.empty())
+        if (!options.json.empty()) {
             write_json(run, options, config, outcome);
+        }
     }
     MPI_Bcast(&differs, 1, MPI_INT, 0, comm);
     return differs ? apps::wrong_result : apps::success;

@@ -34,17 +34,19 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         apps::add_imbalance_option(app, o, {"rank", "area"});
     };
     const auto check = [&] {
-        if (!size.empty() && !(o.size = parse_size(size)))
+        if (!size.empty() && !(o.size = parse_size(size))) {
             throw CLI::ValidationError("--size",
                                        "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
+        }
     };
     return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]] const Options &options) {
 #ifdef HEAT_HAVE_OPENMP
-    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 2)
+    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 2) {
         apps::restart_with(argv, "heat", "OMP_MAX_TASK_PRIORITY", "2");
+    }
 #endif
 }
 

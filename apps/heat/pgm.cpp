@@ -22,12 +22,14 @@ public:
         std::size_t digits = 0;
         for (; digits < rest.size() && std::isdigit(static_cast<unsigned char>(rest[digits])); ++digits) {
             value = value * 10 + (rest[digits] - '0');
-            if (value > 1'000'000'000)
+            if (value > 1'000'000'000) {
                 fail(std::string(what) + " is too large");
+            }
         }
         if (digits == 0) {
-            if (rest.empty())
+            if (rest.empty()) {
                 fail(std::string("the file ends where ") + what + " should be");
+            }
             fail(std::string(what) + " is not a number");
         }
         rest.remove_prefix(digits);
@@ -39,12 +41,13 @@ public:
 private:
     void skip_space() {
         while (!rest.empty()) {
-            if (rest.front() == '#')
+            if (rest.front() == '#') {
                 rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
-            else if (std::isspace(static_cast<unsigned char>(rest.front())))
+            } else if (std::isspace(static_cast<unsigned char>(rest.front()))) {
                 rest.remove_prefix(1);
-            else
+            } else {
                 return;
+            }
         }
     }
 
@@ -55,32 +58,38 @@ private:
 
 Picture parse_pgm(std::string_view bytes, std::string_view name) {
     Reader in(bytes, name);
-    if (!bytes.starts_with("P2") && !bytes.starts_with("P5"))
+    if (!bytes.starts_with("P2") && !bytes.starts_with("P5")) {
         in.fail("not a PGM picture: it must start with P2 or P5; most tools convert, for example "
                 "'magick picture.png picture.pgm'");
+    }
     const bool plain = bytes[1] == '2';
     in.rest.remove_prefix(2);
 
     Picture p;
     const long width = in.number("the width"), height = in.number("the height"), white = in.number("the maximal value");
-    if (width < 1 || height < 1)
+    if (width < 1 || height < 1) {
         in.fail("the picture is empty");
-    if (white < 1 || white > 65535)
+    }
+    if (white < 1 || white > 65535) {
         in.fail("the maximal value is " + std::to_string(white) + "; it lies between 1 and 65535");
+    }
     const std::size_t pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
     const std::size_t sample = white > 255 ? 2 : 1;
 
     if (plain) {
         // Each pixel takes at least one digit and one separator.
-        if (pixels > (in.rest.size() + 1) / 2)
+        if (pixels > (in.rest.size() + 1) / 2) {
             in.fail("the file is too short for " + std::to_string(pixels) + " pixels");
+        }
     } else {
-        if (in.rest.empty() || !std::isspace(static_cast<unsigned char>(in.rest.front())))
+        if (in.rest.empty() || !std::isspace(static_cast<unsigned char>(in.rest.front()))) {
             in.fail("one white space must follow the maximal value");
+        }
         in.rest.remove_prefix(1);
-        if (in.rest.size() / sample < pixels)
+        if (in.rest.size() / sample < pixels) {
             in.fail("the file is too short: " + std::to_string(pixels * sample) + " bytes of pixels expected, " +
                     std::to_string(in.rest.size()) + " found");
+        }
     }
     p.width = static_cast<int>(width);
     p.height = static_cast<int>(height);
@@ -95,9 +104,10 @@ Picture parse_pgm(std::string_view bytes, std::string_view name) {
             };
             value = sample == 2 ? byte(2 * i) << 8 | byte(2 * i + 1) : byte(i);
         }
-        if (value > white)
+        if (value > white) {
             in.fail("pixel " + std::to_string(i) + " is " + std::to_string(value) + ", above the maximal value " +
                     std::to_string(white));
+        }
         p.grey[i] = static_cast<float>(value) / static_cast<float>(white);
     }
     return p;

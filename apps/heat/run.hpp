@@ -42,8 +42,9 @@ struct Run {
     void compute(int iteration, int i, int k) {
         const int row0 = i * partition.block;
         sweep(iteration, i, k, {row0, std::min(row0 + partition.block, band.rows()), col0(k), col1(k)});
-        if (i == block_rows() - 1 && k == block_cols() - 1)
+        if (i == block_rows() - 1 && k == block_cols() - 1) {
             bar.show(iteration + 1);
+        }
     }
 
     void sweep(int iteration, int i, int k, const Tile &tile) {

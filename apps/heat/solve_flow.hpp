@@ -35,11 +35,13 @@ public:
     // A task creates all others, so that only the workers run tasks: this thread sleeps.
     void solve() {
         flow.submit({}, [this] {
-            for (int t = 0; t < run.iterations; ++t)
+            for (int t = 0; t < run.iterations; ++t) {
                 create(t);
+            }
             flow.taskwait();
-            for (int k = 0; k < cols && halo.sends(Direction::down) && !Messages::blocking; ++k)
+            for (int k = 0; k < cols && halo.sends(Direction::down) && !Messages::blocking; ++k) {
                 halo.complete(column(k).sent[at(Direction::down)]); // no block of this rank comes after it
+            }
             over.release();
         });
         over.acquire();
@@ -57,21 +59,26 @@ private:
 
     void create(int t) {
         for (int k = 0; k < cols && Messages::receiving == Receiving::in_own_task; ++k) {
-            if (t > 0 && halo.receives(Direction::up))
+            if (t > 0 && halo.receives(Direction::up)) {
                 flow.submit({thence::out(key(rows, k))}, {.label = "receive"},
                             [this, t, k] { receive(Direction::up, t - 1, k); });
-            if (halo.receives(Direction::down))
+            }
+            if (halo.receives(Direction::down)) {
                 flow.submit({thence::out(key(-1, k))}, {.label = "receive"},
                             [this, t, k] { receive(Direction::down, t, k); });
+            }
         }
         for (int i = 0; i < rows; ++i) {
-            for (int k = 0; k < cols; ++k)
+            for (int k = 0; k < cols; ++k) {
                 block(t, i, k);
-            for (int k = 0; k < cols && i == 0 && t + 1 < run.iterations; ++k)
+            }
+            for (int k = 0; k < cols && i == 0 && t + 1 < run.iterations; ++k) {
                 send_after(Direction::up, t, k, key(0, k));
+            }
         }
-        for (int k = 0; k < cols; ++k)
+        for (int k = 0; k < cols; ++k) {
             send_after(Direction::down, t, k, key(rows - 1, k));
+        }
     }
 
     void block(int t, int i, int k) {
@@ -81,16 +88,19 @@ private:
             arrived(t, i, k);
             run.compute(t, i, k);
         };
-        if constexpr (Messages::receiving == Receiving::in_onready)
+        if constexpr (Messages::receiving == Receiving::in_onready) {
             flow.submit(accesses, {.label = "block"}, thence::onready([this, t, i, k] {
-                            if (needs(Direction::down, t, i))
+                            if (needs(Direction::down, t, i)) {
                                 receive(Direction::down, t, k);
-                            if (needs(Direction::up, t, i))
+                            }
+                            if (needs(Direction::up, t, i)) {
                                 receive(Direction::up, t - 1, k);
+                            }
                         }),
                         sweep);
-        else
+        } else {
             flow.submit(accesses, {.label = "block"}, sweep);
+        }
     }
 
     // Whether a block of row `i` uses a message of this direction.
@@ -100,13 +110,16 @@ private:
 
     // For the recorder: the messages that this block uses, and those that the block of the iteration before has sent.
     void arrived(int t, int i, int k) {
-        if (Messages::blocking)
+        if (Messages::blocking) {
             return; // the task of the message has recorded it
+        }
         for (const Direction d : {Direction::down, Direction::up}) {
-            if (needs(d, t, i))
+            if (needs(d, t, i)) {
                 halo.complete(column(k).received[at(d)]);
-            if (t > 0 && halo.sends(d) && i == (d == Direction::down ? rows - 1 : 0))
+            }
+            if (t > 0 && halo.sends(d) && i == (d == Direction::down ? rows - 1 : 0)) {
                 halo.complete(column(k).sent[at(d)]);
+            }
         }
     }
 
@@ -126,8 +139,9 @@ private:
     }
 
     void send_after(Direction d, int t, int k, const char *edge) {
-        if (!halo.sends(d))
+        if (!halo.sends(d)) {
             return;
+        }
         flow.submit({thence::in(edge)}, {.label = "send"}, [this, d, t, k] {
             if constexpr (own_messages) {
                 begin(column(k).sent[at(d)], halo.describe(true, d, t, k, run.col0(k), run.col1(k)));
@@ -151,8 +165,9 @@ private:
     // The task is complete, or ready if this is its onready function, when the operation is. The request is a copy,
     // since the flight may be used again before this call returns.
     void bind(MPI_Request request) {
-        if constexpr (!Messages::blocking && !own_messages)
+        if constexpr (!Messages::blocking && !own_messages) {
             messages.bind(request);
+        }
     }
 
     Run &run;

@@ -16,12 +16,14 @@ void solve_forkjoin(Run &run) {
         for (int d = 0; d < rows + cols - 1; ++d) {
             const int first = std::max(0, d - cols + 1), last = std::min(rows - 1, d);
 #pragma omp for schedule(static)
-            for (int i = first; i <= last; ++i)
+            for (int i = first; i <= last; ++i) {
                 run.compute(t, i, d - i);
+            }
         }
         to_below = halo.send(Direction::down, t, 0, 0, width);
-        if (t + 1 == run.iterations)
+        if (t + 1 == run.iterations) {
             break;
+        }
         to_above = halo.send(Direction::up, t, 0, 0, width);
         from_above = halo.receive(Direction::down, t + 1, 0, 0, width);
         from_below = halo.receive(Direction::up, t, 0, 0, width);

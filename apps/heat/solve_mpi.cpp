@@ -17,24 +17,27 @@ void solve_mpi(Run &run) {
         halo.wait(all);
     };
 
-    for (int k = 0; k < run.block_cols(); ++k)
+    for (int k = 0; k < run.block_cols(); ++k) {
         at(k).from_above = halo.receive(Direction::down, 0, k, run.col0(k), run.col1(k));
+    }
     for (int t = 0; t < run.iterations; ++t) {
         for (int k = 0; k < run.block_cols(); ++k) {
             const int c0 = run.col0(k), c1 = run.col1(k);
             wait(at(k));
             run.sweep(t, 0, k, {0, run.band.rows(), c0, c1});
             at(k).to_below = halo.send(Direction::down, t, k, c0, c1);
-            if (t + 1 == run.iterations)
+            if (t + 1 == run.iterations) {
                 continue;
+            }
             at(k).to_above = halo.send(Direction::up, t, k, c0, c1);
             at(k).from_above = halo.receive(Direction::down, t + 1, k, c0, c1);
             at(k).from_below = halo.receive(Direction::up, t, k, c0, c1);
         }
         run.bar.show(t + 1);
     }
-    for (Column &c : columns)
+    for (Column &c : columns) {
         wait(c);
+    }
 }
 
 } // namespace heat

@@ -31,8 +31,9 @@ public:
 #pragma omp parallel num_threads(run.threads)
 #pragma omp master
         {
-            for (int t = 0; t < run.iterations; ++t)
+            for (int t = 0; t < run.iterations; ++t) {
                 create(t);
+            }
             run_tasks_while_above(0);
         }
     }
@@ -55,18 +56,22 @@ private:
     void create(int t) {
         const bool last = t + 1 == run.iterations;
         for (int k = 0; k < cols; ++k) {
-            if (t > 0)
+            if (t > 0) {
                 message(false, Direction::up, t - 1, k, dependence_of(rows, k));
+            }
             message(false, Direction::down, t, k, dependence_of(-1, k));
         }
         for (int i = 0; i < rows; ++i) {
-            for (int k = 0; k < cols; ++k)
+            for (int k = 0; k < cols; ++k) {
                 block(t, i, k);
-            for (int k = 0; k < cols && i == 0 && !last; ++k)
+            }
+            for (int k = 0; k < cols && i == 0 && !last; ++k) {
                 message(true, Direction::up, t, k, dependence_of(0, k));
+            }
         }
-        for (int k = 0; k < cols; ++k)
+        for (int k = 0; k < cols; ++k) {
             message(true, Direction::down, t, k, dependence_of(rows - 1, k));
+        }
     }
 
     void block(int t, int i, int k) {
@@ -83,8 +88,9 @@ private:
     }
 
     void message(bool sent, Direction d, int t, int k, const char *where) {
-        if (sent ? !halo.sends(d) : !halo.receives(d))
+        if (sent ? !halo.sends(d) : !halo.receives(d)) {
             return;
+        }
         count_new_task();
         omp_event_handle_t event;
         // A send depends on the block as input, a receive has the halo as output.
@@ -102,8 +108,9 @@ private:
         const std::size_t end = (flight.message.sent ? 2U : 0U) + (flight.direction() == Direction::up ? 1U : 0U);
         Binding &b = bindings[4 * static_cast<std::size_t>(flight.message.col) + end];
         b = {this, flight, event};
-        if (continuations.attach(b.flight, complete, &b))
+        if (continuations.attach(b.flight, complete, &b)) {
             complete(MPI_SUCCESS, nullptr, &b);
+        }
     }
 
     static int complete(int error, MPI_Status *, void *data) {
@@ -118,8 +125,9 @@ private:
 
     // Counts a new task. If there are too many, the creating thread executes tasks first.
     void count_new_task() {
-        if (live >= bound)
+        if (live >= bound) {
             run_tasks_while_above(bound / 2);
+        }
         ++live;
     }
 
@@ -135,12 +143,14 @@ private:
         {
             const long before = live;
             continuations.progress();
-            if (live == before)
+            if (live == before) {
                 thence_backoff_pause(&backoff);
-            else
+            } else {
                 thence_backoff_found(&backoff);
-            if (live > few)
+            }
+            if (live > few) {
                 poll(few);
+            }
         }
     }
 

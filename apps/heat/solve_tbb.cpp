@@ -28,20 +28,27 @@ public:
         : run(r), halo(r), continuations(r), rows(r.block_rows()), cols(r.block_cols()),
           iteration(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols), 0),
           total(static_cast<long>(r.iterations) * rows * cols), finished(0) {
-        for (int i = 0; i < rows; ++i)
-            for (int k = 0; k < cols; ++k)
+        for (int i = 0; i < rows; ++i) {
+            for (int k = 0; k < cols; ++k) {
                 blocks.push_back(std::make_unique<Block>(
                     graph, [this, i, k](Token) { sweep(i, k); }, high_priority));
-        for (int i = 0; i < rows; ++i)
-            for (int k = 0; k < cols; ++k)
+            }
+        }
+        for (int i = 0; i < rows; ++i) {
+            for (int k = 0; k < cols; ++k) {
                 connect(i, k);
-        for (const Direction d : {Direction::down, Direction::up})
-            for (int k = 0; k < cols; ++k)
+            }
+        }
+        for (const Direction d : {Direction::down, Direction::up}) {
+            for (int k = 0; k < cols; ++k) {
                 connect_messages(d, k);
+            }
+        }
         // Every block depends on block (0, 0) of the same iteration, so the gate at that block ends the whole graph.
         gate = std::make_unique<Gate>(graph, tbb::flow::serial, [this](Token, Gate::output_ports_type &out) {
-            if (iteration[0] < run.iterations)
+            if (iteration[0] < run.iterations) {
                 std::get<0>(out).try_put(Token());
+            }
         });
         tbb::flow::make_edge(block(0, 0), *gate);
         tbb::flow::make_edge(tbb::flow::output_port<0>(*gate), block(0, 0));
@@ -51,10 +58,12 @@ public:
     void solve() {
         // The tokens that the first iteration would get from the previous one are put here.
         poll();
-        for (Async *receive : first_receives)
+        for (Async *receive : first_receives) {
             receive->try_put(Token());
-        for (Block *b : old_tokens)
+        }
+        for (Block *b : old_tokens) {
             b->try_put(Token());
+        }
         graph.wait_for_all();
         polling.wait();
     }
@@ -88,10 +97,12 @@ private:
             tbb::flow::make_edge(after, before);
             old_tokens.push_back(&before);
         };
-        if (k + 1 < cols)
+        if (k + 1 < cols) {
             both(block(i, k), block(i, k + 1));
-        if (i + 1 < rows)
+        }
+        if (i + 1 < rows) {
             both(block(i, k), block(i + 1, k));
+        }
     }
 
     // A block at the edge of the band starts the operation after its sweep, and waits for it before its next sweep.
@@ -107,10 +118,11 @@ private:
             Block &edge = block(down ? 0 : rows - 1, k);
             tbb::flow::make_edge(edge, add(false, d, k));
             tbb::flow::make_edge(*pieces.back()->node, edge);
-            if (down)
+            if (down) {
                 first_receives.push_back(pieces.back()->node.get());
-            else
+            } else {
                 old_tokens.push_back(&edge); // the first iteration uses the starting field
+            }
         }
     }
 
@@ -128,14 +140,16 @@ private:
 
     void begin(Piece &p, Async::gateway_type &gateway) {
         const int t = p.next++;
-        if (t >= p.messages)
+        if (t >= p.messages) {
             return;
+        }
         const int c0 = run.col0(p.k), c1 = run.col1(p.k);
         p.flight = p.sent ? halo.send(p.direction, t, p.k, c0, c1) : halo.receive(p.direction, t, p.k, c0, c1);
         p.gateway = &gateway;
         gateway.reserve_wait();
-        if (continuations.attach(p.flight, complete, &p))
+        if (continuations.attach(p.flight, complete, &p)) {
             complete(MPI_SUCCESS, nullptr, &p);
+        }
     }
 
     static int complete(int error, MPI_Status *, void *data) {
@@ -157,12 +171,14 @@ private:
         polling.run([this] {
             const long before = finished;
             continuations.progress();
-            if (finished == before)
+            if (finished == before) {
                 thence_backoff_pause(&backoff);
-            else
+            } else {
                 thence_backoff_found(&backoff);
-            if (before < total)
+            }
+            if (before < total) {
                 poll();
+            }
         });
     }
 

@@ -14,17 +14,20 @@ char Lane::expected(int round, int sender, std::size_t i) const {
 }
 
 void Lane::write(int round, bool whole) {
-    if (whole)
-        for (std::size_t i = 0; i < out.size(); ++i)
+    if (whole) {
+        for (std::size_t i = 0; i < out.size(); ++i) {
             out[i] = expected(round, rank, i);
+        }
+    }
     out.front() = expected(round, rank, 0);
     out.back() = expected(round, rank, out.size() - 1);
 }
 
 bool Lane::check_byte(int round, std::size_t i) {
     const char right = expected(round, 1 - rank, i);
-    if (in[i] == right)
+    if (in[i] == right) {
         return true;
+    }
     first_wrong = apps::wrong_value("lane " + std::to_string(number) + ", round " + std::to_string(round) + ", byte " +
                                         std::to_string(i) + " of " + std::to_string(in.size()),
                                     static_cast<unsigned char>(in[i]), static_cast<unsigned char>(right));
@@ -32,12 +35,15 @@ bool Lane::check_byte(int round, std::size_t i) {
 }
 
 void Lane::check(int round, bool whole) {
-    if (!first_wrong.empty())
+    if (!first_wrong.empty()) {
         return;
+    }
     if (whole) {
-        for (std::size_t i = 0; i < in.size(); ++i)
-            if (!check_byte(round, i))
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            if (!check_byte(round, i)) {
                 return;
+            }
+        }
     } else if (check_byte(round, 0)) {
         check_byte(round, in.size() - 1);
     }

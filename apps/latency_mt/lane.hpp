@@ -50,8 +50,9 @@ public:
     // What every variant does with a message that has arrived: checks it and computes.
     void arrived(int round, bool whole) {
         check(round, whole);
-        if (computing > 0)
+        if (computing > 0) {
             apps::spin_until(apps::processor_time() + computing);
+        }
     }
     const std::string &wrong() const { return first_wrong; }
 
@@ -70,8 +71,9 @@ private:
 // What each lane does; the variants differ in `send` and `receive`, which return when the message is sent, or is there.
 template <class Send, class Receive> void ping_pong(Lane &lane, const Rounds &rounds, Send send, Receive receive) {
     for (int round = 0; round < rounds.warm_up + rounds.timed; ++round) {
-        if (round == rounds.warm_up)
+        if (round == rounds.warm_up) {
             lane.begin = apps::now();
+        }
         if (lane.begins()) {
             lane.write(round, rounds.whole);
             send();

@@ -54,25 +54,31 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a byte of a message is wrong.");
     const auto check = [&] {
         o.chosen = *apps::find_variant(variants(), o.variant);
-        if (o.threads > 1 && !o.chosen.has_workers)
+        if (o.threads > 1 && !o.chosen.has_workers) {
             throw CLI::ValidationError("--threads",
                                        "the variant " + o.variant +
                                            " has no worker threads; leave it out, or use --variant fibers");
-        if (o.threads > o.in_flight)
+        }
+        if (o.threads > o.in_flight) {
             throw CLI::ValidationError("--threads", std::to_string(o.threads) + " are more than the " +
                                                         std::to_string(o.in_flight) + " messages of --in-flight");
-        if (o.smallest > o.largest)
+        }
+        if (o.smallest > o.largest) {
             throw CLI::ValidationError("--smallest", std::to_string(o.smallest) + " is more than --largest " +
                                                          std::to_string(o.largest));
-        if (o.imbalance && o.compute == 0)
+        }
+        if (o.imbalance && o.compute == 0) {
             throw CLI::ValidationError("--imbalance", "'" + o.imbalance->text +
                                                           "' multiplies the time of --compute, which is 0; add for " +
                                                           "example --compute 10");
+        }
     };
-    if (!apps::parse(app, argc, argv, check, status))
+    if (!apps::parse(app, argc, argv, check, status)) {
         return false;
-    if (o.threads > 1)
+    }
+    if (o.threads > 1) {
         o.chosen.thread_level = MPI_THREAD_MULTIPLE;
+    }
     return true;
 }
 
@@ -80,12 +86,15 @@ void report(const Options &o, const std::vector<int> &sizes, const std::vector<L
             const std::string &wrong) {
     const bool others = latencies.front().others.has_value();
     std::printf("%s, %d in flight, ", o.chosen.name, o.in_flight);
-    if (o.threads > 1)
+    if (o.threads > 1) {
         std::printf("%d threads per rank, ", o.threads);
-    if (o.compute > 0)
+    }
+    if (o.compute > 0) {
         std::printf("computing %g us, ", o.compute);
-    if (o.imbalance)
+    }
+    if (o.imbalance) {
         std::printf("%s, ", o.imbalance->text.c_str());
+    }
     std::printf("contents %s\n%10s %12s%s\n", wrong.empty() ? "right" : "WRONG", "bytes", "latency us",
                 others ? "  other lanes us" : "");
     apps::Json rows = apps::Json::array();
@@ -100,8 +109,9 @@ void report(const Options &o, const std::vector<int> &sizes, const std::vector<L
         std::printf("\n");
     }
     std::fflush(stdout);
-    if (o.json.empty())
+    if (o.json.empty()) {
         return;
+    }
     apps::Json json{{"variant", o.chosen.name},
                     {"in_flight", o.in_flight},
                     {"threads", o.threads},
@@ -110,8 +120,9 @@ void report(const Options &o, const std::vector<int> &sizes, const std::vector<L
                     {"mpi", apps::mpi_name()},
                     {"contents", wrong.empty() ? "right" : wrong},
                     {"latencies", rows}};
-    if (o.imbalance)
+    if (o.imbalance) {
         json["imbalance"] = o.imbalance->text;
+    }
     apps::write_json_file(o.json, json);
 }
 
@@ -119,13 +130,15 @@ int run_variant(const Options &o, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    if (ranks != 2)
+    if (ranks != 2) {
         throw apps::InputError("needs 2 ranks and has " + std::to_string(ranks) + "; start it with mpirun -n 2");
+    }
     apps::check_imbalance(o.imbalance, ranks, o.in_flight);
     apps::check_outputs(comm, {o.json});
     std::vector<int> sizes;
-    for (long bytes = o.smallest; bytes <= o.largest; bytes *= 2)
+    for (long bytes = o.smallest; bytes <= o.largest; bytes *= 2) {
         sizes.push_back(static_cast<int>(bytes));
+    }
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen.name, static_cast<int>(sizes.size()), "sizes");
     std::vector<Latency> latencies;
     std::string wrong;
@@ -133,14 +146,16 @@ int run_variant(const Options &o, MPI_Comm comm) {
         const int rounds = bytes > 8192 ? std::min(o.rounds, std::max(10, o.rounds / 10)) : o.rounds;
         latencies.push_back(
             measure_latency(o.chosen, comm, rank, o.in_flight, bytes, rounds, {o.compute, o.imbalance}, o.threads));
-        if (wrong.empty())
+        if (wrong.empty()) {
             wrong = latencies.back().wrong;
+        }
         bar.show(static_cast<int>(latencies.size()));
     }
     bar.clear();
     const std::string first_wrong = apps::first_wrong("latency_mt", wrong, comm);
-    if (rank == 0)
+    if (rank == 0) {
         report(o, sizes, latencies, first_wrong);
+    }
     return first_wrong.empty() ? apps::success : apps::wrong_result;
 }
 
@@ -150,8 +165,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
 int main(int argc, char **argv) {
     int status = apps::success;
     latency_mt::Options options;
-    if (!latency_mt::parse_options(options, argc, argv, status))
+    if (!latency_mt::parse_options(options, argc, argv, status)) {
         return status;
+    }
     return apps::run_with_mpi("latency_mt", options.chosen, "fibers",
                               [&](MPI_Comm comm) { return latency_mt::run_variant(options, comm); });
 }

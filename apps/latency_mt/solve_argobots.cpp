@@ -15,8 +15,9 @@ namespace latency_mt {
 namespace {
 
 void check(bool right, const char *what) {
-    if (right)
+    if (right) {
         return;
+    }
     std::fprintf(stderr, "latency_mt: %s failed\n", what);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
@@ -73,8 +74,9 @@ void block(MPI_Request &request, MPI_Request cr) {
 }
 
 void yield(MPI_Request &request, MPI_Request) {
-    for (int complete = 0; MPI_Test(&request, &complete, MPI_STATUS_IGNORE), complete == 0;)
+    for (int complete = 0; MPI_Test(&request, &complete, MPI_STATUS_IGNORE), complete == 0;) {
         ABT_thread_yield();
+    }
 }
 
 template <void (*wait)(MPI_Request &, MPI_Request)> void run_lane(void *data) {
@@ -107,23 +109,28 @@ void run_ults(Run &run, void (*body)(void *)) {
     const Argobots argobots(run.threads);
     std::atomic<int> open = static_cast<int>(run.lanes.size());
     std::vector<Ult> ults;
-    for (Lane &lane : run.lanes)
+    for (Lane &lane : run.lanes) {
         ults.push_back({&run, &lane, argobots.cr, &open});
+    }
     std::vector<ABT_thread> pollers(argobots.pools.size() - 1);
     const auto create = [&](std::size_t stream, void (*function)(void *), void *argument, ABT_thread &handle) {
         check(ABT_thread_create(argobots.pools[stream], function, argument, ABT_THREAD_ATTR_NULL, &handle) ==
                   ABT_SUCCESS,
               "ABT_thread_create");
     };
-    for (std::size_t i = 0; i < ults.size(); ++i)
+    for (std::size_t i = 0; i < ults.size(); ++i) {
         create(i % argobots.pools.size(), body, &ults[i], ults[i].handle);
-    for (std::size_t i = 0; i < pollers.size(); ++i)
+    }
+    for (std::size_t i = 0; i < pollers.size(); ++i) {
         create(i + 1, poll, &open, pollers[i]);
+    }
     poll(&open); // the primary ULT is that of the primary stream
-    for (Ult &ult : ults)
+    for (Ult &ult : ults) {
         ABT_thread_free(&ult.handle); // joins it
-    for (ABT_thread &poller : pollers)
+    }
+    for (ABT_thread &poller : pollers) {
         ABT_thread_free(&poller);
+    }
 }
 
 } // namespace

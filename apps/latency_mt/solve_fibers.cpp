@@ -31,22 +31,25 @@ template <class Wait> void run_worker(Run &run, int worker, Wait wait) {
                 });
         });
     }
-    for (boost::fibers::fiber &fiber : fibers)
+    for (boost::fibers::fiber &fiber : fibers) {
         fiber.join();
+    }
 }
 
 template <class Wait> void run_workers(Run &run, void (*prepare)(), Wait wait) {
     std::vector<std::thread> workers;
-    for (int worker = 1; worker < run.threads; ++worker)
+    for (int worker = 1; worker < run.threads; ++worker) {
         workers.emplace_back([&run, worker, prepare, wait] {
             prepare();
             run_worker(run, worker, wait);
         });
+    }
     static thread_local const bool prepared = (prepare(), true);
     static_cast<void>(prepared);
     run_worker(run, 0, wait);
-    for (std::thread &worker : workers)
+    for (std::thread &worker : workers) {
         worker.join();
+    }
 }
 
 } // namespace
@@ -63,8 +66,9 @@ void solve_fibers_yield(Run &run) {
     run_workers(
         run, [] { boost::fibers::use_scheduling_algorithm<boost::fibers::algo::round_robin>(); },
         [](MPI_Request &request) {
-            for (int complete = 0; MPI_Test(&request, &complete, MPI_STATUS_IGNORE), complete == 0;)
+            for (int complete = 0; MPI_Test(&request, &complete, MPI_STATUS_IGNORE), complete == 0;) {
                 boost::this_fiber::yield();
+            }
         });
 }
 

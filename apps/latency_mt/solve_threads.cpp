@@ -8,7 +8,7 @@ namespace latency_mt {
 
 void solve_threads(Run &run) {
     std::vector<std::thread> threads;
-    for (Lane &lane : run.lanes)
+    for (Lane &lane : run.lanes) {
         threads.emplace_back([&run, &lane] {
             ping_pong(
                 lane, run.rounds,
@@ -18,8 +18,10 @@ void solve_threads(Run &run) {
                              MPI_STATUS_IGNORE);
                 });
         });
-    for (std::thread &thread : threads)
+    }
+    for (std::thread &thread : threads) {
         thread.join();
+    }
 }
 
 } // namespace latency_mt

@@ -19,22 +19,26 @@ void solve_waitany(Run &run) {
     };
     const auto begin_round = [&](std::size_t l) {
         Lane &lane = run.lanes[l];
-        if (round_of[l] == run.rounds.warm_up)
+        if (round_of[l] == run.rounds.warm_up) {
             lane.begin = apps::now();
+        }
         MPI_Irecv(lane.incoming(), lane.bytes(), MPI_BYTE, run.peer, lane.tag(), run.comm, &receives[l]);
-        if (lane.begins())
+        if (lane.begins()) {
             send(l);
+        }
     };
-    for (std::size_t l = 0; l < count; ++l)
+    for (std::size_t l = 0; l < count; ++l) {
         begin_round(l);
+    }
     for (std::size_t left = count; left > 0;) {
         int which = 0;
         MPI_Waitany(static_cast<int>(count), receives.data(), &which, MPI_STATUS_IGNORE);
         const auto l = static_cast<std::size_t>(which);
         Lane &lane = run.lanes[l];
         lane.arrived(round_of[l], run.rounds.whole);
-        if (!lane.begins())
+        if (!lane.begins()) {
             send(l);
+        }
         if (++round_of[l] < rounds) {
             begin_round(l);
         } else {

@@ -40,15 +40,18 @@ const std::array table{
 Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds, const Computing &computing,
              int threads) {
     Run run{comm, 1 - rank, {}, rounds, threads};
-    for (int i = 0; i < in_flight; ++i)
+    for (int i = 0; i < in_flight; ++i) {
         run.lanes.emplace_back(i, rank, bytes, computing.of(rank, i));
+    }
     return run;
 }
 
 std::string first_wrong(const Run &run) {
-    for (const Lane &lane : run.lanes)
-        if (!lane.wrong().empty())
+    for (const Lane &lane : run.lanes) {
+        if (!lane.wrong().empty()) {
             return lane.wrong();
+        }
+    }
     return {};
 }
 
@@ -56,13 +59,15 @@ std::string first_wrong(const Run &run) {
 // no lane.
 template <class Counts> std::optional<double> latency(const Run &run, Counts counts) {
     std::optional<apps::Nanoseconds> begin, end;
-    for (const Lane &lane : run.lanes)
+    for (const Lane &lane : run.lanes) {
         if (counts(lane.tag())) {
             begin = std::min(begin.value_or(lane.begin), lane.begin);
             end = std::max(end.value_or(lane.end), lane.end);
         }
-    if (!begin)
+    }
+    if (!begin) {
         return {};
+    }
     return static_cast<double>(*end - *begin) * 1e-3 / (2.0 * run.rounds.timed);
 }
 

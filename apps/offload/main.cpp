@@ -40,8 +40,9 @@ Unevenness unevenness(const Options &o) {
     const auto slow = o.slow.empty() ? std::nullopt : std::optional(apps::parse_imbalance(o.slow, {"rank"}));
     const auto &chosen = slow ? slow : o.imbalance;
     Unevenness uneven;
-    if (chosen)
+    if (chosen) {
         uneven = {chosen->factor, slow.has_value(), chosen->members.at(0), o.every};
+    }
     return uneven;
 }
 
@@ -79,16 +80,18 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
                "  mpirun -n 2 offload --threads 1 --imbalance 2@rank:0 --every 25 --variant polling --json run.json\n"
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
     const auto check = [&] {
-        if (!o.slow.empty() && o.imbalance)
+        if (!o.slow.empty() && o.imbalance) {
             throw CLI::ValidationError("--slow", "use this or --imbalance");
+        }
         try {
             o.settings.uneven = unevenness(o);
         } catch (const std::invalid_argument &error) {
             throw CLI::ValidationError("--slow", error.what());
         }
     };
-    if (!apps::parse(app, argc, argv, check, status))
+    if (!apps::parse(app, argc, argv, check, status)) {
         return false;
+    }
     o.settings.task_seconds = o.task_us * 1e-6;
     o.settings.values = static_cast<std::size_t>(o.kib * 128);
     o.offloading.any_thread = !o.no_helper;
@@ -120,8 +123,9 @@ void report(const Options &o, const apps::Measured &measured, const Run &run,
                 measured.time, waited, 100 * waited / (measured.time * run.ranks), 100 * offloaded / cells, emergencies,
                 wrong.empty() ? "right" : "WRONG");
     apps::print_notes(measured, false);
-    if (o.json.empty())
+    if (o.json.empty()) {
         return;
+    }
     apps::JsonFile file(o.json);
     file.member("variant", o.chosen->name);
     file.member("ranks", run.ranks);
@@ -139,8 +143,9 @@ void report(const Options &o, const apps::Measured &measured, const Run &run,
     file.member("waited_s", waited);
     file.member("offloaded", offloaded);
     file.member("emergencies", emergencies);
-    if (measured.continuations)
+    if (measured.continuations) {
         file.member("thence", apps::continuations_json(*measured.continuations));
+    }
     file.member("values", wrong.empty() ? "right" : wrong);
     file.member("step_fields", apps::Json::array({"rank", "step", "seconds", "computed", "waited", "own", "foreign",
                                                   "offloaded", "emergencies"}));
@@ -158,9 +163,10 @@ int run_variant(const Options &o, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    if (o.settings.uneven.rank >= ranks)
+    if (o.settings.uneven.rank >= ranks) {
         throw apps::InputError("--imbalance, --slow: there is no rank " + std::to_string(o.settings.uneven.rank) +
                                " of " + std::to_string(ranks));
+    }
     const int threads = apps::choose_threads("offload", *o.chosen, o.threads, rank, comm);
     apps::check_outputs(comm, {o.json});
     double rounds = measure_rounds(o.settings.values);
@@ -180,8 +186,9 @@ int run_variant(const Options &o, MPI_Comm comm) {
     const apps::Measured measured = apps::gather(recorder, comm, threads, mine, o.chosen->continuations);
     const std::vector<thence::offload_step> all = gather_steps(run);
     const std::string wrong = apps::first_wrong("offload", run.wrong, comm);
-    if (rank == 0)
+    if (rank == 0) {
         report(o, measured, run, all, wrong);
+    }
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
@@ -196,8 +203,9 @@ std::span<const Variant> variants() {
 int main(int argc, char **argv) {
     int status = apps::success;
     offload::Options options;
-    if (!offload::parse_options(options, argc, argv, status))
+    if (!offload::parse_options(options, argc, argv, status)) {
         return status;
+    }
     return apps::run_with_mpi("offload", *options.chosen, "none",
                               [&](MPI_Comm comm) { return offload::run_variant(options, comm); });
 }

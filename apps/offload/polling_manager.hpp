@@ -45,8 +45,9 @@ public:
     // One thread at a time; others go on with their tasks.
     void poll() {
         std::unique_lock guard(lock, std::try_to_lock);
-        if (!guard || requests.empty())
+        if (!guard || requests.empty()) {
             return;
+        }
         const std::size_t all = requests.size();
         const std::size_t part = window > 0 ? std::min(all, static_cast<std::size_t>(window)) : all;
         first = first + part > all ? 0 : first; // the window moves through the array
@@ -60,12 +61,15 @@ public:
         for (int i = 0; i < count; ++i) {
             const auto [group, place] = owners[first + static_cast<std::size_t>(indices[static_cast<std::size_t>(i)])];
             const MPI_Status &status = found[static_cast<std::size_t>(i)];
-            if (group->statuses != MPI_STATUSES_IGNORE)
+            if (group->statuses != MPI_STATUSES_IGNORE) {
                 group->statuses[place] = status;
-            if (error == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS)
+            }
+            if (error == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
                 group->error = status.MPI_ERROR;
-            if (--group->left == 0)
+            }
+            if (--group->left == 0) {
                 complete.push_back(group);
+            }
         }
         // From the last on, so that places before stay valid.
         std::sort(indices.begin(), indices.begin() + count);
@@ -74,8 +78,9 @@ public:
             requests[place] = requests.back(), owners[place] = owners.back();
             requests.pop_back(), owners.pop_back();
         }
-        if (count == 0)
+        if (count == 0) {
             first += part;
+        }
         guard.unlock();
         for (Group *group : complete) {
             const Group ended = *group;
@@ -89,8 +94,9 @@ public:
 
     // Waits until all callbacks have run.
     void finish() {
-        while (!requests.empty())
+        while (!requests.empty()) {
             poll();
+        }
     }
 
 private:

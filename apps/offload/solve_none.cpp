@@ -13,15 +13,18 @@ void solve_none(Run &run) {
         run.begin(step);
         std::atomic<int> next{0};
         const auto compute = [&] {
-            for (int cell = next++; cell < run.cells.count(); cell = next++)
+            for (int cell = next++; cell < run.cells.count(); cell = next++) {
                 CellTask::run(run.cells.metadata(step, cell), run.cells.input(cell), run.cells.results(cell));
+            }
         };
         std::vector<std::thread> others;
-        for (int i = 1; i < run.threads; ++i)
+        for (int i = 1; i < run.threads; ++i) {
             others.emplace_back(compute);
+        }
         compute();
-        for (std::thread &each : others)
+        for (std::thread &each : others) {
             each.join();
+        }
         const double computed = MPI_Wtime();
         MPI_Barrier(run.comm);
         const double now = MPI_Wtime();

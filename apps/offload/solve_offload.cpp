@@ -22,23 +22,26 @@ template <class Offloader> void solve(Run &run) {
         workers.emplace_back([&] {
             thence_backoff backoff = THENCE_BACKOFF_INIT;
             while (!ends) {
-                if (tasks.work())
+                if (tasks.work()) {
                     thence_backoff_found(&backoff);
-                else
+                } else {
                     thence_backoff_pause(&backoff);
+                }
             }
         });
     }
     for (int step = 0; step < run.settings.steps; ++step) {
         run.begin(step);
-        for (int cell = 0; cell < run.cells.count(); ++cell)
+        for (int cell = 0; cell < run.cells.count(); ++cell) {
             tasks.template submit<CellTask>(run.cells.metadata(step, cell), run.cells.input(cell),
                                             run.cells.results(cell));
+        }
         run.end(step, tasks.finish_step());
     }
     ends = true;
-    for (std::thread &each : workers)
+    for (std::thread &each : workers) {
         each.join();
+    }
 }
 
 } // namespace

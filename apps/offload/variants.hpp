@@ -34,8 +34,9 @@ struct Run {
     }
     void end(int step, const thence::offload_step &report) {
         steps.push_back(report);
-        if (const std::string found = cells.advance(step); wrong.empty())
+        if (const std::string found = cells.advance(step); wrong.empty()) {
             wrong = found;
+        }
         bar.show(step + 1);
     }
 };

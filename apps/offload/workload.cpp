@@ -15,8 +15,9 @@ constexpr std::uint64_t multiplier = 6364136223846793005ULL, increment = 1442695
 std::pair<std::uint64_t, std::uint64_t> jump(std::uint64_t rounds) {
     std::uint64_t a = 1, c = 0, power_a = multiplier, power_c = increment;
     for (; rounds != 0; rounds >>= 1) {
-        if ((rounds & 1) != 0)
+        if ((rounds & 1) != 0) {
             a *= power_a, c = c * power_a + power_c;
+        }
         power_c *= power_a + 1;
         power_a *= power_a;
     }
@@ -24,9 +25,11 @@ std::pair<std::uint64_t, std::uint64_t> jump(std::uint64_t rounds) {
 }
 
 void compute(std::uint64_t *values, std::size_t count, int rounds) {
-    for (int round = 0; round < rounds; ++round)
-        for (std::size_t i = 0; i < count; ++i)
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < count; ++i) {
             values[i] = values[i] * multiplier + increment;
+        }
+    }
 }
 
 } // namespace
@@ -50,8 +53,9 @@ Cells::Cells(const Settings &chosen, int own_rank, int all_ranks, double rounds_
     for (std::size_t c = 0; c < cells.size(); ++c) {
         cells[c].now.resize(settings.values), cells[c].next.resize(settings.values);
         cells[c].left.resize(settings.values / 8), cells[c].right.resize(settings.values / 8);
-        for (std::size_t i = 0; i < settings.values; ++i)
+        for (std::size_t i = 0; i < settings.values; ++i) {
             cells[c].now[i] = (static_cast<std::uint64_t>(rank) << 40) + (c << 20) + i;
+        }
     }
 }
 
@@ -69,8 +73,9 @@ std::string Cells::advance(int step) {
             const std::uint64_t expected = cell.now[i] * a + b;
             const bool face = i / 8 < cell.left.size();
             if (cell.next[i] != expected || (face && i % 8 == 0 && cell.left[i / 8] != expected) ||
-                (face && i % 8 == 7 && cell.right[i / 8] != expected))
+                (face && i % 8 == 7 && cell.right[i / 8] != expected)) {
                 return "step " + std::to_string(step) + ", cell " + std::to_string(c) + ", value " + std::to_string(i);
+            }
         }
         std::swap(cell.now, cell.next);
         std::fill(cell.next.begin(), cell.next.end(), 0);

@@ -43,8 +43,9 @@ const apps::Description description{
 bool parse_grid(const std::string &text, Settings &settings) {
     int columns = 0, lines = 0, used = 0;
     if (std::sscanf(text.c_str(), "%9dx%9d%n", &columns, &lines, &used) != 2 ||
-        static_cast<std::size_t>(used) != text.size() || columns < 2 || lines < 2)
+        static_cast<std::size_t>(used) != text.size() || columns < 2 || lines < 2) {
         return false;
+    }
     settings.columns = columns, settings.lines = lines;
     return true;
 }
@@ -71,19 +72,21 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         apps::add_imbalance_option(app, o, {"rank"});
     };
     const auto check = [&] {
-        if (!grid.empty() && !parse_grid(grid, o.settings))
+        if (!grid.empty() && !parse_grid(grid, o.settings)) {
             throw CLI::ValidationError("--grid", "'" + grid +
                                                      "' is no grid; write COLUMNSxLINES, both at least 2, for " +
                                                      "example 2000x1000");
+        }
     };
     return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
 }
 
 void check_options(const Options &o, int ranks) {
-    if (o.settings.columns - 1 < ranks)
+    if (o.settings.columns - 1 < ranks) {
         throw apps::InputError("--grid: " + std::to_string(o.settings.columns) +
                                " columns, of which the first is given, " + "are too few for " + std::to_string(ranks) +
                                " ranks");
+    }
 }
 
 // `wrong`: the first wrong value.
@@ -96,8 +99,9 @@ void report(const Options &o, const apps::Measured &measured, long messages, con
     std::printf("%-10s %6d %12.6f %11.1f %13.3f  %s\n", o.chosen->name, measured.ranks, measured.time,
                 cells / measured.time * 1e-6, measured.time / steps * 1e6, wrong.empty() ? "right" : "WRONG");
     apps::print_notes(measured, !o.timeline.empty());
-    if (o.json.empty())
+    if (o.json.empty()) {
         return;
+    }
     apps::Json json{{"variant", o.chosen->name},
                     {"ranks", measured.ranks},
                     {"columns", s.columns},
@@ -115,10 +119,12 @@ void report(const Options &o, const apps::Measured &measured, long messages, con
         json["cell_cost_s"] = s.cell_cost;
         json["message_cost_s"] = s.message_cost;
     }
-    if (o.imbalance)
+    if (o.imbalance) {
         json["imbalance"] = o.imbalance->text;
-    if (measured.continuations)
+    }
+    if (measured.continuations) {
         json["thence"] = apps::continuations_json(*measured.continuations);
+    }
     apps::write_json_file(o.json, json);
 }
 
@@ -127,18 +133,21 @@ int run_variant(const Options &o, MPI_Comm comm) {
     const int rank = timed.rank, ranks = timed.ranks;
     check_options(o, ranks);
     Settings settings = o.settings;
-    if (o.imbalance && o.imbalance->has_member(rank))
+    if (o.imbalance && o.imbalance->has_member(rank)) {
         settings.factor = o.imbalance->factor;
+    }
     long steps = 0, messages = 0;
     std::vector<std::unique_ptr<Pipeline>> grids;
     for (int g = 0; g < settings.grids; ++g) {
         grids.push_back(std::make_unique<Pipeline>(settings, g, rank, ranks));
         steps += grids.back()->steps();
-        for (int step = 0; step < grids.back()->steps(); ++step)
+        for (int step = 0; step < grids.back()->steps(); ++step) {
             messages += grids.back()->made(step).count > 0 ? 1 : 0;
+        }
     }
-    if (steps > 1L << 30)
+    if (steps > 1L << 30) {
         throw apps::InputError("--iterations: more than 2^30 messages of one rank");
+    }
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(steps), "steps");
     Run run{comm, std::move(grids), o.timeline.empty() ? nullptr : &timed.recorder, bar};
 
@@ -148,12 +157,15 @@ int run_variant(const Options &o, MPI_Comm comm) {
     MPI_Reduce(&messages, &all_messages, 1, MPI_LONG, MPI_SUM, 0, comm);
 
     std::string wrong_here;
-    for (const auto &grid : run.grids)
-        if (wrong_here.empty())
+    for (const auto &grid : run.grids) {
+        if (wrong_here.empty()) {
             wrong_here = grid->check();
+        }
+    }
     const std::string wrong = apps::first_wrong("wavefront", wrong_here, comm);
-    if (rank == 0)
+    if (rank == 0) {
         report(o, timed.measured, all_messages, wrong);
+    }
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 

@@ -30,16 +30,20 @@ public:
     Callbacks &operator=(const Callbacks &) = delete;
 
     void solve() {
-        for (Chain &chain : chains)
+        for (Chain &chain : chains) {
             begin(chain);
-        while (next != nullptr || pending > 0) {
-            if (pending > 0)
-                poll(); // a grid whose message has arrived goes first: another rank waits for what it makes
-            if (Chain *chain = take_next())
-                advance(*chain);
         }
-        for (Chain &chain : chains)
+        while (next != nullptr || pending > 0) {
+            if (pending > 0) {
+                poll(); // a grid whose message has arrived goes first: another rank waits for what it makes
+            }
+            if (Chain *chain = take_next()) {
+                advance(*chain);
+            }
+        }
+        for (Chain &chain : chains) {
             MPI_Waitall(2, chain.sends, MPI_STATUSES_IGNORE);
+        }
     }
 
 private:
@@ -47,10 +51,11 @@ private:
     void poll() {
         long ran = 0;
         check(thence_progress_some(&ran));
-        if (ran > 0 || next != nullptr)
+        if (ran > 0 || next != nullptr) {
             thence_backoff_found(&backoff);
-        else
+        } else {
             thence_backoff_pause(&backoff);
+        }
     }
 
     struct Chain {
@@ -66,16 +71,19 @@ private:
         const int step = chain.grid->step();
         MPI_Request awaited[2];
         int count = 0, complete = 1;
-        if (const auto m = chain.grid->needed(step); m.count > 0)
+        if (const auto m = chain.grid->needed(step); m.count > 0) {
             MPI_Irecv(chain.grid->incoming(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &awaited[count++]);
-        if (MPI_Request &send = chain.sends[step & 1]; send != MPI_REQUEST_NULL)
+        }
+        if (MPI_Request &send = chain.sends[step & 1]; send != MPI_REQUEST_NULL) {
             awaited[count++] = std::exchange(send, MPI_REQUEST_NULL);
+        }
         if (count > 0) {
             check(thence_attach(count, awaited, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
             pending += 1 - complete;
         }
-        if (complete != 0)
+        if (complete != 0) {
             add_next(chain);
+        }
     }
 
     static int arrived(int error, MPI_Status *, void *data) {
@@ -97,8 +105,9 @@ private:
             MPI_Isend(grid.outgoing(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &send);
             check(thence_take_complete(&send, &complete, MPI_STATUS_IGNORE));
         }
-        if (!grid.done())
+        if (!grid.done()) {
             begin(chain);
+        }
     }
 
     // Steps that may be computed, the oldest first.
@@ -109,8 +118,9 @@ private:
     }
     Chain *take_next() {
         Chain *chain = next;
-        if (chain != nullptr)
+        if (chain != nullptr) {
             next = chain->after;
+        }
         return chain;
     }
 

@@ -15,13 +15,15 @@ using scheduler = thence::progress_loop::scheduler; // of the loop in which sync
 ex::task<> follow(const thence::communicator &comm, Run &run, Pipeline &grid, scheduler loop) {
     while (!grid.done()) {
         const int step = grid.step();
-        if (const auto m = grid.needed(step); m.count > 0)
+        if (const auto m = grid.needed(step); m.count > 0) {
             co_await comm.recv(std::span(grid.incoming(step), static_cast<std::size_t>(m.count)), m.peer, m.tag);
-        else if (run.grids.size() > 1) // let the other grids go on
+        } else if (run.grids.size() > 1) { // let the other grids go on
             co_await ex::schedule(loop);
+        }
         run.compute(grid);
-        if (const auto m = grid.made(step); m.count > 0)
+        if (const auto m = grid.made(step); m.count > 0) {
             co_await comm.send(std::span(grid.outgoing(step), static_cast<std::size_t>(m.count)), m.peer, m.tag);
+        }
     }
 }
 

@@ -10,22 +10,26 @@ namespace wavefront {
 namespace {
 
 void send(Run &run, Pipeline &grid, int step) {
-    if (const auto m = grid.made(step); m.count > 0)
+    if (const auto m = grid.made(step); m.count > 0) {
         MPI_Send(grid.outgoing(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm);
+    }
 }
 
 } // namespace
 
 void solve_mpi(Run &run) {
     const int blocks = run.grids[0]->steps_per_iteration(), steps = run.grids[0]->steps();
-    for (int first = 0; first < steps; first += blocks)
-        for (const auto &grid : run.grids)
+    for (int first = 0; first < steps; first += blocks) {
+        for (const auto &grid : run.grids) {
             for (int step = first; step < first + blocks; ++step) {
-                if (const auto m = grid->needed(step); m.count > 0)
+                if (const auto m = grid->needed(step); m.count > 0) {
                     MPI_Recv(grid->incoming(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, MPI_STATUS_IGNORE);
+                }
                 run.compute(*grid);
                 send(run, *grid, step);
             }
+        }
+    }
 }
 
 void solve_waitany(Run &run) {
@@ -45,19 +49,23 @@ void solve_waitany(Run &run) {
             left.push_back(std::exchange(last_send[static_cast<std::size_t>(g)], MPI_REQUEST_NULL));
             return;
         }
-        if (const auto m = grid.needed(grid.step()); m.count > 0)
+        if (const auto m = grid.needed(grid.step()); m.count > 0) {
             MPI_Irecv(grid.incoming(grid.step()), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &receive(g));
-        if (!waits(g))
+        }
+        if (!waits(g)) {
             may_go.push_back(g);
+        }
     };
-    for (int g = 0; g < count; ++g)
+    for (int g = 0; g < count; ++g) {
         begin_next(g);
+    }
     for (;;) {
         int which = MPI_UNDEFINED, found = 1;
         if (may_go.empty()) {
             MPI_Waitany(2 * count, awaited.data(), &which, MPI_STATUS_IGNORE);
-            if (which == MPI_UNDEFINED)
+            if (which == MPI_UNDEFINED) {
                 break;
+            }
         } else { // a grid whose message has arrived goes first: another rank waits for what it makes
             MPI_Testany(2 * count, awaited.data(), &which, &found, MPI_STATUS_IGNORE);
         }

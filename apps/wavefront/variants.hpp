@@ -31,8 +31,9 @@ struct Run {
             grid.compute();
             recorder->add(apps::Activity::compute, begin, apps::now(), step, grid.index());
         }
-        if ((++steps_done & 63) == 0)
+        if ((++steps_done & 63) == 0) {
             bar.show(steps_done);
+        }
     }
 };
 

@@ -17,16 +17,19 @@ public:
     tridiagonal run() {
         auto stations = ranks_.stations();
         std::vector<pending_sends> sends(stations.size());
-        for (int level = 0; level <= 2 * problem_.sweeps() + problem_.stations(); ++level)
+        for (int level = 0; level <= 2 * problem_.sweeps() + problem_.stations(); ++level) {
             for (std::size_t mine = stations.size(); mine-- > 0;) { // earlier sweeps first
                 const int ahead = level - stations[mine]->number();
                 const int sweep = ahead / 2;
                 if (ahead >= 0 && ahead % 2 == 0 && sweep < problem_.sweeps() &&
-                    problem_.active(sweep, stations[mine]->number()))
+                    problem_.active(sweep, stations[mine]->number())) {
                     do_sweep(*stations[mine], sends[mine], sweep);
+                }
             }
-        for (pending_sends &left : sends)
+        }
+        for (pending_sends &left : sends) {
             MPI_Waitall(2, left.requests, MPI_STATUSES_IGNORE);
+        }
         return ranks_.rank() == 0 ? stations.front()->finish() : tridiagonal();
     }
 
@@ -41,16 +44,18 @@ private:
         const int number = at.number();
         std::vector<double> &reflector = at.reflector();
         const int column = static_cast<int>(at.column_size());
-        if (number == 0)
+        if (number == 0) {
             at.begin(sweep);
-        else
+        } else {
             MPI_Recv(reflector.data(), static_cast<int>(reflector.size()), MPI_DOUBLE, ranks_.owner(number - 1),
                      ranks::reflector_tag(number), ranks_.comm(), MPI_STATUS_IGNORE);
+        }
         const int steps = at.steps(sweep);
         for (int t = 0; t < steps; ++t) {
-            if (t == steps - 1 && problem_.takes(sweep, number))
+            if (t == steps - 1 && problem_.takes(sweep, number)) {
                 MPI_Recv(at.incoming(sweep), column, MPI_DOUBLE, ranks_.owner(number + 1), ranks::column_tag(number),
                          ranks_.comm(), MPI_STATUS_IGNORE);
+            }
             at.step(sweep, t);
             if (t == 0 && number == 0) {
                 at.keep_outgoing(sweep);

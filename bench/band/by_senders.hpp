@@ -33,9 +33,10 @@ public:
     tridiagonal run() {
         auto stations = ranks_.stations();
         ex::simple_counting_scope scope;
-        for (auto &each : stations)
+        for (auto &each : stations) {
             ex::spawn(ex::starts_on(pools_.workers(), sweep_by_sweep(*each)) | ex::upon_error(terminate),
                       scope.get_token());
+        }
         pools_.sync_wait(scope.join());
         return ranks_.rank() == 0 ? stations.front()->finish() : tridiagonal();
     }
@@ -44,24 +45,28 @@ private:
     ex::task<> sweep_by_sweep(station &at) {
         const int number = at.number();
         for (int sweep = 0; sweep < problem_.sweeps() && problem_.active(sweep, number); ++sweep) {
-            if (number == 0)
+            if (number == 0) {
                 at.begin(sweep);
-            else
+            } else {
                 co_await receive(at.reflector().data(), at.reflector().size(), number - 1,
                                  ranks::reflector_tag(number));
+            }
             const int steps = at.steps(sweep);
             for (int t = 0; t < steps; ++t) {
-                if (t == steps - 1 && problem_.takes(sweep, number))
+                if (t == steps - 1 && problem_.takes(sweep, number)) {
                     co_await receive(at.incoming(sweep), at.column_size(), number + 1, ranks::column_tag(number));
+                }
                 at.step(sweep, t);
-                if (t == 0 && number == 0)
+                if (t == 0 && number == 0) {
                     at.keep_outgoing(sweep);
-                else if (t == 0)
+                } else if (t == 0) {
                     co_await send(at.outgoing(sweep), at.column_size(), number - 1, ranks::column_tag(number - 1));
+                }
             }
-            if (problem_.active(sweep, number + 1))
+            if (problem_.active(sweep, number + 1)) {
                 co_await send(at.reflector().data(), at.reflector().size(), number + 1,
                               ranks::reflector_tag(number + 1));
+            }
         }
     }
 

@@ -28,8 +28,9 @@ public:
     int owner(int station) const { return station % count_; }
     std::vector<std::unique_ptr<station>> stations() const {
         std::vector<std::unique_ptr<station>> mine;
-        for (int number = rank_; number < problem_.stations(); number += count_)
+        for (int number = rank_; number < problem_.stations(); number += count_) {
             mine.push_back(std::make_unique<station>(problem_, number));
+        }
         return mine;
     }
     // Tags of the messages that the station `to` receives.

@@ -52,8 +52,9 @@ public:
           columns_(static_cast<std::size_t>(slots_) * column_size()),
           reflector_(static_cast<std::size_t>(of.width) + 1), next_(reflector_.size()),
           work_(static_cast<std::size_t>(of.width)) {
-        for (int j = of.first(0, number); j < std::min(of.order, of.first(0, number + 1)); ++j)
+        for (int j = of.first(0, number); j < std::min(of.order, of.first(0, number + 1)); ++j) {
             fill(column(j), j);
+        }
         if (number == 0) {
             pivot_.resize(column_size());
             fill(pivot_.data(), 0);
@@ -93,27 +94,31 @@ public:
         const int start = problem_.first(sweep, number_) + which * problem_.width;
         const int here = std::min(problem_.width, problem_.order - start);
         apply_from_both_sides(start, here);
-        if (const int below = std::min(problem_.width, problem_.order - start - problem_.width); below > 0)
+        if (const int below = std::min(problem_.width, problem_.order - start - problem_.width); below > 0) {
             chase_bulge(start, below);
+        }
     }
 
 private:
     double *column(int j) { return columns_.data() + static_cast<std::size_t>(j % slots_) * column_size(); }
     void fill(double *into, int j) const {
-        for (int i = j; i < std::min(problem_.order, j + 2 * problem_.width); ++i)
+        for (int i = j; i < std::min(problem_.order, j + 2 * problem_.width); ++i) {
             into[i - j] = problem_.element(i, j);
+        }
     }
 
     // Computes the reflector that maps x to (beta, 0, ...), and overwrites x with the result.
     static void make_reflector(double *x, int count, std::vector<double> &made) {
         double *const v = made.data() + 1;
         double squares = 0;
-        for (int i = 1; i < count; ++i)
+        for (int i = 1; i < count; ++i) {
             squares += x[i] * x[i];
+        }
         std::fill(made.begin(), made.end(), 0.0);
         v[0] = 1;
-        if (squares == 0)
+        if (squares == 0) {
             return;
+        }
         const double beta = -std::copysign(std::sqrt(x[0] * x[0] + squares), x[0]);
         made[0] = (beta - x[0]) / beta;
         for (int i = 1; i < count; ++i) {
@@ -143,12 +148,14 @@ private:
             w[i] *= factor;
             dot += w[i] * v[i];
         }
-        for (int i = 0; i < count; ++i)
+        for (int i = 0; i < count; ++i) {
             w[i] -= 0.5 * factor * dot * v[i];
+        }
         for (int j = 0; j < count; ++j) {
             double *const d = column(start + j);
-            for (int i = j; i < count; ++i)
+            for (int i = j; i < count; ++i) {
                 d[i - j] -= v[i] * w[j] + w[i] * v[j];
+            }
         }
     }
     // Applies H from the right to the block below, which creates the bulge, and computes the next reflector, which
@@ -160,23 +167,27 @@ private:
         std::fill_n(u, rows, 0.0);
         for (int j = 0; j < width; ++j) {
             const double *const b = column(start + j) + width - j;
-            for (int i = 0; i < rows; ++i)
+            for (int i = 0; i < rows; ++i) {
                 u[i] += b[i] * v[j];
+            }
         }
         for (int j = 0; j < width; ++j) {
             double *const b = column(start + j) + width - j;
-            for (int i = 0; i < rows; ++i)
+            for (int i = 0; i < rows; ++i) {
                 b[i] -= reflector_[0] * v[j] * u[i];
+            }
         }
         make_reflector(column(start) + width, rows, next_);
         const double *const x = next_.data() + 1;
         for (int j = 1; j < width; ++j) {
             double *const b = column(start + j) + width - j;
             double dot = 0;
-            for (int i = 0; i < rows; ++i)
+            for (int i = 0; i < rows; ++i) {
                 dot += x[i] * b[i];
-            for (int i = 0; i < rows; ++i)
+            }
+            for (int i = 0; i < rows; ++i) {
                 b[i] -= next_[0] * dot * x[i];
+            }
         }
         std::swap(reflector_, next_);
     }
@@ -200,8 +211,9 @@ inline tridiagonal reduce_alone(problem of) {
         all.begin(sweep);
         for (int t = 0; t < all.steps(sweep); ++t) {
             all.step(sweep, t);
-            if (t == 0)
+            if (t == 0) {
                 all.keep_outgoing(sweep);
+            }
         }
     }
     return all.finish();

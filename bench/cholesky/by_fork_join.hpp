@@ -17,15 +17,17 @@ public:
           left_(a.tiles(), nullptr), above_(a.tiles(), nullptr) {
         const int most = (a.tiles() + grid_.rows() - 1) / grid_.rows();
         row_buffer_.resize(a.tile_size() * static_cast<std::size_t>(most));
-        for (std::vector<double> &buffer : packed_)
+        for (std::vector<double> &buffer : packed_) {
             buffer.resize(row_buffer_.size());
+        }
     }
 
     void run() {
         steps todo(a_);
         for (int k = 0; k < a_.tiles(); ++k) {
-            if (k % grid_.columns() == grid_.column())
+            if (k % grid_.columns() == grid_.column()) {
                 make_panel(todo, k);
+            }
             send_along_rows(k);
             send_along_columns(k);
             update(todo, k);
@@ -38,28 +40,34 @@ private:
 
     void make_panel(steps &todo, int k) {
         const bool owner = grid_.mine(k, k);
-        if (owner)
+        if (owner) {
             todo.factorize_diagonal(k);
+        }
         double *const diagonal = owner ? a_.tile(k, k) : diagonal_.data();
         MPI_Bcast(diagonal, count(1), MPI_DOUBLE, k % grid_.rows(), grid_.along_column());
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-        for (int i = k + 1; i < a_.tiles(); ++i)
-            if (grid_.mine(i, k))
+        for (int i = k + 1; i < a_.tiles(); ++i) {
+            if (grid_.mine(i, k)) {
                 todo.solve(i, k, diagonal);
+            }
+        }
     }
     // Sets left_[i] to L(i,k) for the rows of tiles of this rank.
     void send_along_rows(int k) {
         const int root = k % grid_.columns();
         double *first = grid_.column() == root ? nullptr : row_buffer_.data();
         std::size_t tiles = 0;
-        for (int i = k + 1; i < a_.tiles(); ++i)
+        for (int i = k + 1; i < a_.tiles(); ++i) {
             if (i % grid_.rows() == grid_.row()) {
-                if (first == nullptr)
+                if (first == nullptr) {
                     first = a_.tile(i, k);
+                }
                 left_[i] = first + a_.tile_size() * tiles++;
             }
-        if (tiles > 0)
+        }
+        if (tiles > 0) {
             MPI_Bcast(first, count(tiles), MPI_DOUBLE, root, grid_.along_row());
+        }
     }
     // Sets above_[j] to L(j,k) for the columns of tiles of this rank.
     void send_along_columns(int k) {
@@ -68,8 +76,9 @@ private:
             double *first = packed;
             std::size_t tiles = 0;
             for (int j = k + 1; j < a_.tiles(); ++j) {
-                if (j % grid_.columns() != grid_.column() || j % grid_.rows() != root)
+                if (j % grid_.columns() != grid_.column() || j % grid_.rows() != root) {
                     continue;
+                }
                 if (root == grid_.row() && grid_.columns() == 1) { // they are contiguous already
                     first = tiles == 0 ? left_[j] : first;
                 } else if (root == grid_.row()) {
@@ -77,19 +86,24 @@ private:
                 }
                 above_[j] = first + a_.tile_size() * tiles++;
             }
-            if (tiles > 0 && grid_.rows() > 1)
+            if (tiles > 0 && grid_.rows() > 1) {
                 MPI_Bcast(first, count(tiles), MPI_DOUBLE, root, grid_.along_column());
+            }
         }
     }
     void update(steps &todo, int k) {
         to_update_.clear();
-        for (int j = k + 1; j < a_.tiles(); ++j)
-            for (int i = j; i < a_.tiles(); ++i)
-                if (grid_.mine(i, j))
+        for (int j = k + 1; j < a_.tiles(); ++j) {
+            for (int i = j; i < a_.tiles(); ++i) {
+                if (grid_.mine(i, j)) {
                     to_update_.push_back({i, j});
+                }
+            }
+        }
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-        for (std::size_t t = 0; t < to_update_.size(); ++t)
+        for (std::size_t t = 0; t < to_update_.size(); ++t) {
             todo.update(to_update_[t].i, to_update_[t].j, k, left_[to_update_[t].i], above_[to_update_[t].j]);
+        }
     }
 
     struct tile_index {

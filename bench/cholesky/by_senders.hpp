@@ -39,22 +39,28 @@ public:
     by_senders(matrix &a, thence::pools &pools, thence::completion_mode how = {})
         : a_(a), grid_(a.over()), pools_(pools), mode_(how), final_(matrix::index(a.tiles(), 0)),
           received_(matrix::index(a.tiles(), 0)) {
-        for (int k = 0; k < a_.tiles(); ++k)
-            for (int i = k; i < a_.tiles(); ++i)
-                if (!grid_.mine(i, k) && is_user(grid_.rank(), i, k))
+        for (int k = 0; k < a_.tiles(); ++k) {
+            for (int i = k; i < a_.tiles(); ++i) {
+                if (!grid_.mine(i, k) && is_user(grid_.rank(), i, k)) {
                     received_[matrix::index(i, k)].resize(a_.tile_size());
+                }
+            }
+        }
     }
 
     void run() {
         steps todo(a_);
         ex::simple_counting_scope scope;
         final_ = std::vector<one_shot_event>(final_.size());
-        for (int k = 0; k < a_.tiles(); ++k)
-            for (int i = k; i < a_.tiles(); ++i)
-                if (grid_.mine(i, k))
+        for (int k = 0; k < a_.tiles(); ++k) {
+            for (int i = k; i < a_.tiles(); ++i) {
+                if (grid_.mine(i, k)) {
                     ex::spawn(compute(todo, scope, i, k) | ex::upon_error(terminate), scope.get_token());
-                else if (is_user(grid_.rank(), i, k))
+                } else if (is_user(grid_.rank(), i, k)) {
                     ex::spawn(receive(i, k), scope.get_token());
+                }
+            }
+        }
         pools_.sync_wait(scope.join());
         todo.finish();
     }
@@ -71,28 +77,36 @@ private:
             todo.update(i, j, k, tile(i, k), tile(j, k));
         }
         if (j == 0 || !(i == j || final(j, j).is_set())) {
-            if (i > j)
+            if (i > j) {
                 co_await final(j, j);
+            }
             co_await ex::schedule(first);
         }
-        if (i == j)
+        if (i == j) {
             todo.factorize_diagonal(j);
-        else
+        } else {
             todo.solve(i, j, tile(j, j));
-        for (int rank = 0; rank < grid_.rows() * grid_.columns(); ++rank)
-            if (rank != grid_.rank() && is_user(rank, i, j))
+        }
+        for (int rank = 0; rank < grid_.rows() * grid_.columns(); ++rank) {
+            if (rank != grid_.rank() && is_user(rank, i, j)) {
                 ex::spawn(send(i, j, rank), scope.get_token());
+            }
+        }
         final(i, j).set();
     }
 
     // True if `rank` owns tiles whose steps read L(i,k): tiles of row i and of column i. Column k reads L(k,k).
     bool is_user(int rank, int i, int k) const {
-        for (int j = k + 1; j <= std::min(i, k + grid_.columns()); ++j)
-            if (grid_.owner(i, j) == rank)
+        for (int j = k + 1; j <= std::min(i, k + grid_.columns()); ++j) {
+            if (grid_.owner(i, j) == rank) {
                 return true;
-        for (int row = std::max(i, k + 1); row < std::min(a_.tiles(), i + grid_.rows() + 1); ++row)
-            if (grid_.owner(row, i) == rank)
+            }
+        }
+        for (int row = std::max(i, k + 1); row < std::min(a_.tiles(), i + grid_.rows() + 1); ++row) {
+            if (grid_.owner(row, i) == rank) {
                 return true;
+            }
+        }
         return false;
     }
     one_shot_event & final(int i, int k) { return final_[matrix::index(i, k)]; }

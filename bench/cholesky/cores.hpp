@@ -19,12 +19,15 @@ public:
     explicit cores(int threads) {
         cpu_set_t allowed;
         CPU_ZERO(&allowed);
-        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
             return;
+        }
         std::vector<int> found;
-        for (int core = 0; core < CPU_SETSIZE; ++core)
-            if (CPU_ISSET(core, &allowed))
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &allowed)) {
                 found.push_back(core);
+            }
+        }
         const auto wanted = static_cast<std::size_t>(threads);
         std::size_t first = 0;
         if (found.size() != wanted) { // if they are equal, the launcher has bound this rank
@@ -35,17 +38,19 @@ public:
             MPI_Comm_free(&node);
             first = static_cast<std::size_t>(rank) * wanted;
         }
-        if (first + wanted <= found.size())
+        if (first + wanted <= found.size()) {
             mine_.assign(found.begin() + static_cast<std::ptrdiff_t>(first),
                          found.begin() + static_cast<std::ptrdiff_t>(first + wanted));
+        }
     }
     // False if there are too few cores. Then no thread is bound.
     bool enough() const { return !mine_.empty(); }
 
     // Binds the calling thread to the core with this number.
     void bind(std::size_t number) const {
-        if (!enough())
+        if (!enough()) {
             return;
+        }
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(mine_[number % mine_.size()], &one);
@@ -67,8 +72,9 @@ public:
 private:
     void on_scheduler_entry(bool is_worker) override {
         thread_local bool bound = false;
-        if (is_worker && !bound)
+        if (is_worker && !bound) {
             cores_.bind(++workers_);
+        }
         bound = true;
     }
     const cores &cores_;

@@ -16,8 +16,9 @@ public:
         MPI_Comm_size(all, &ranks);
         int dims[2] = {rows, columns};
         if ((rows != 0 && ranks % rows != 0) || (columns != 0 && ranks % columns != 0) ||
-            (rows != 0 && columns != 0 && rows * columns != ranks))
+            (rows != 0 && columns != 0 && rows * columns != ranks)) {
             throw std::invalid_argument("cholesky: rows x columns of the grid is not the number of ranks");
+        }
         MPI_Dims_create(ranks, 2, dims);
         rows_ = dims[0];
         columns_ = dims[1];

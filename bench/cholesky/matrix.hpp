@@ -19,12 +19,14 @@ public:
         : grid_(over), order_(order), edge_(edge), tiles_((order + edge - 1) / edge), at_(index(tiles_, 0), nullptr) {
         for (int pass = 0; pass < 2; ++pass) {
             std::size_t next = 0;
-            for (int j = 0; j < tiles_; ++j)
-                for (int i = j; i < tiles_; ++i)
+            for (int j = 0; j < tiles_; ++j) {
+                for (int i = j; i < tiles_; ++i) {
                     if (grid_.mine(i, j)) {
                         at_[index(i, j)] = pass == 0 ? nullptr : elements_.data() + next;
                         next += tile_size();
                     }
+                }
+            }
             elements_.resize(next);
         }
     }
@@ -47,13 +49,18 @@ public:
 
     // Sets each element (row, column) with row >= column to value(row, column).
     template <class Value> void fill(Value &&value) {
-        for (int j = 0; j < tiles_; ++j)
-            for (int i = j; i < tiles_; ++i)
-                if (double *const into = tile(i, j); into != nullptr)
-                    for (int c = 0; c < extent(j); ++c)
-                        for (int r = i == j ? c : 0; r < extent(i); ++r)
+        for (int j = 0; j < tiles_; ++j) {
+            for (int i = j; i < tiles_; ++i) {
+                if (double *const into = tile(i, j); into != nullptr) {
+                    for (int c = 0; c < extent(j); ++c) {
+                        for (int r = i == j ? c : 0; r < extent(i); ++r) {
                             into[static_cast<std::size_t>(c) * static_cast<std::size_t>(edge_) +
                                  static_cast<std::size_t>(r)] = value(i * edge_ + r, j * edge_ + c);
+                        }
+                    }
+                }
+            }
+        }
     }
     // All elements of this rank; restore() copies them back.
     const std::vector<double> &elements() const { return elements_; }

@@ -18,8 +18,9 @@ class one_shot_event {
             coroutine = who;
             void *first = event.waiting_.load(std::memory_order_acquire);
             do {
-                if (first == &event)
+                if (first == &event) {
                     return false;
+                }
                 next = static_cast<waiter *>(first);
             } while (!event.waiting_.compare_exchange_weak(first, this, std::memory_order_acq_rel));
             return true;

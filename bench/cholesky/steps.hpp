@@ -33,18 +33,20 @@ public:
         trsm(a_.extent(i), a_.extent(k), diagonal, a_.tile(i, k), a_.edge());
     }
     void update(int i, int j, int k, const double *left, const double *above) {
-        if (i == j)
+        if (i == j) {
             syrk(a_.extent(i), a_.extent(k), left, a_.tile(i, i), a_.edge());
-        else
+        } else {
             gemm(a_.extent(i), a_.extent(j), a_.extent(k), left, above, a_.tile(i, j), a_.edge());
+        }
     }
     // Called on all ranks after all steps. Throws on every rank if the matrix was not positive definite.
     void finish() {
         int first = failed_.load();
         MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, a_.over().all());
-        if (first != INT_MAX)
+        if (first != INT_MAX) {
             throw std::domain_error("cholesky: the matrix is not positive definite: its leading minor of order " +
                                     std::to_string(first) + " is not");
+        }
     }
 
 private:

@@ -32,12 +32,14 @@ inline double dearer_cells(const heat::Run &run, std::size_t variant) {
                                                   : variant == by_hand ? rows / 2
                                                                        : run.partition.block;
     double cells = 0;
-    for (int row = 0; row < rows; row += tile_rows)
+    for (int row = 0; row < rows; row += tile_rows) {
         for (int k = 0; k < run.block_cols(); ++k) {
             const heat::Tile tile{row, std::min(row + tile_rows, rows), run.col0(k), run.col1(k)};
-            if (run.dearness(tile) > 1)
+            if (run.dearness(tile) > 1) {
                 cells += static_cast<double>(tile.row1 - tile.row0) * (tile.col1 - tile.col0);
+            }
         }
+    }
     return cells;
 }
 
@@ -46,9 +48,11 @@ inline void report_work(work &work, heat::Run &run, std::size_t variant) {
     const auto first = static_cast<std::uint64_t>(run.partition.first_row(run.rank)),
                cols = static_cast<std::uint64_t>(run.band.cols());
     checksum field;
-    for (int i = 0; i < run.band.rows(); ++i)
-        for (std::uint64_t j = 0; j < cols; ++j)
+    for (int i = 0; i < run.band.rows(); ++i) {
+        for (std::uint64_t j = 0; j < cols; ++j) {
             field.add((first + static_cast<std::uint64_t>(i)) * cols + j, run.band.row(i)[j]);
+        }
+    }
     work.result("checksum", field.of_all(run.comm));
     double cells = run.imbalance != nullptr ? dearer_cells(run, variant) : 0;
     MPI_Allreduce(MPI_IN_PLACE, &cells, 1, MPI_DOUBLE, MPI_SUM, run.comm);
@@ -96,15 +100,17 @@ inline void one(work &work) {
                       imbalance.factor > 1 ? &imbalance : nullptr};
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = MPI_Wtime();
-        if (variant == by_hand)
+        if (variant == by_hand) {
             solve_two_threads(run);
-        else
+        } else {
             apps::find_variant(heat::variants(), names[variant])->solve(run);
+        }
         double took = MPI_Wtime() - begin;
         MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         seconds.push_back(took);
-        if (messages)
+        if (messages) {
             report_work(work, run, variant);
+        }
     }
     work.result("seconds", median_of(seconds).value);
 }
@@ -153,19 +159,23 @@ inline void compare(session &session, const std::string &situation, const std::v
                     const std::vector<opponent> &opponents) {
     std::vector<contender> all;
     all.reserve(opponents.size() + shapes.size() * (by_hand - first_with_tasks));
-    for (const opponent &o : opponents)
+    for (const opponent &o : opponents) {
         all.push_back(run_of(session, o.variant, o.of, dearer));
+    }
     const std::size_t first = opponents.size(), variants = by_hand - first_with_tasks;
-    for (const shape &of : shapes)
-        for (std::size_t v = first_with_tasks; v < by_hand; ++v)
+    for (const shape &of : shapes) {
+        for (std::size_t v = first_with_tasks; v < by_hand; ++v) {
             all.push_back(run_of(session, v, of, dearer));
+        }
+    }
     const contest runs(all, rounds(session));
     const auto limit_of_contender = [&](std::size_t c, const opponent &o) {
         return measured_limit(session, first_with_tasks + (c - first) % variants, shapes[(c - first) / variants],
                               dearer, o);
     };
-    for (figure &found : figures_of(runs, situation, opponents, shapes, variants, limit_of_contender))
+    for (figure &found : figures_of(runs, situation, opponents, shapes, variants, limit_of_contender)) {
         session.add(std::move(found));
+    }
 }
 
 } // namespace measure::heat_runs

@@ -63,9 +63,10 @@ inline double run_once(work &work, std::size_t number) {
     settings.mirrored = ways[number].mirrored;
     apps::ProgressBar bar(false, "", 1);
     plates::Run run{messages ? MPI_COMM_WORLD : MPI_COMM_SELF, {}, settings.config.iterations, bar};
-    for (int p = 0; p < settings.plates; ++p)
+    for (int p = 0; p < settings.plates; ++p) {
         run.plates.push_back(
             std::make_unique<plates::Plate>(settings, p, messages ? work.rank() : 0, messages ? all : 1));
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     if (number == after_each_other) {
@@ -82,11 +83,12 @@ inline double run_once(work &work, std::size_t number) {
         ways[number].solve(run);
     }
     double took = MPI_Wtime() - begin;
-    for (const auto &plate : run.plates)
+    for (const auto &plate : run.plates) {
         if (const std::string wrong = plate->check(); !wrong.empty()) {
             std::fprintf(stderr, "heat_plates: rank %d: %s: %s\n", work.rank(), names[number].c_str(), wrong.c_str());
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
+    }
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return took;
 }
@@ -103,8 +105,9 @@ inline void compare(session &session, const std::string &delay, double bar) {
                    .threads = level::single,
                    .parameters = {{"columns", delay.empty() ? 256 : 512}, {"rounds", 3}, {"iterations", 60}}};
     std::vector<numbers> launches(session.quick() ? 1 : 3);
-    for (numbers &launch : launches)
+    for (numbers &launch : launches) {
         launch = delay.empty() ? session.together(2, what) : session.on_two_hosts(delay, what);
+    }
     const contest runs = contest::of_launches(names, launches);
     const std::size_t baseline = runs.best(0, with_continuations);
     figure found = runs.compared(runs.best(with_continuations, computation), baseline);

@@ -22,9 +22,11 @@ inline void solve_two_threads(heat::Run &run) {
         const int row0 = half == 0 ? 0 : middle, row1 = half == 0 ? middle : run.band.rows();
         for (int s = 0; s < steps; ++s) {
             const int needed = half == 0 ? s + 1 - pieces : s + 1;
-            for (int tries = 0; counters[1 - half].done.load(std::memory_order_acquire) < needed; ++tries)
-                if (tries > 1000)
+            for (int tries = 0; counters[1 - half].done.load(std::memory_order_acquire) < needed; ++tries) {
+                if (tries > 1000) {
                     std::this_thread::yield();
+                }
+            }
             const int k = s % pieces;
             run.sweep(s / pieces, 0, k, {row0, row1, run.col0(k), run.col1(k)});
             counters[half].done.store(s + 1, std::memory_order_release);

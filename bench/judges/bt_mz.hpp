@@ -41,8 +41,9 @@ inline std::vector<figure> figures_of(const contest &runs, const shape &of, doub
             found.name += c == best_with_tasks ? ", the best with tasks" : "";
             found.kind = bar_kind::at_least;
             found.bar = of.bar;
-            if (of.threads == 1)
+            if (of.threads == 1) {
                 add_peer(found, "plain MPI in the same order (waitsome)", runs.speed(contender_of(waitsome), 0).value);
+            }
             add_limit(found, {.what = "computation alone, without messages, waiting and tasks",
                               .value = runs.speed_of_computation(0).value});
         }

@@ -40,8 +40,9 @@ inline std::vector<figure> figures_of(const contest &runs, const std::string &si
             if (s == 0 && opponents[o].bar > 0) {
                 found.kind = bar_kind::at_least;
                 found.bar = opponents[o].bar;
-                if (!found.passed())
+                if (!found.passed()) {
                     add_limit(found, measured(best, opponents[o]));
+                }
             }
             all.push_back(std::move(found));
         }

@@ -14,8 +14,9 @@ inline figure compared(const std::string &name, const std::string &against, cons
                        const std::vector<double> &threads, const std::vector<double> &waitany) {
     const auto ratio_to_threads = [&](const std::vector<double> &times) {
         std::vector<double> ratios(times.size());
-        for (std::size_t i = 0; i < times.size(); ++i)
+        for (std::size_t i = 0; i < times.size(); ++i) {
             ratios[i] = times[i] / threads[i];
+        }
         return median_of(ratios);
     };
     figure found{.name = name,

@@ -57,10 +57,11 @@ inline shortest longer(const shortest &a, const shortest &b) {
 }
 
 inline void add_limit(figure &to, const std::optional<shortest> &possible, double mpi) {
-    if (possible)
+    if (possible) {
         measure::add_limit(to, {.what = possible->what, .value = mpi / possible->seconds});
-    else
+    } else {
         add_no_limit(to, "noise changes how long each rank computes");
+    }
 }
 
 inline figure wall_time(double seconds, const std::string &run) {

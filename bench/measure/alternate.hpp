@@ -16,15 +16,18 @@ namespace measure {
 // first in turn: the scheduler may favour one place. Reports the median of contender c as `seconds_c`.
 template <class Run> void alternate(work &work, std::size_t contenders, int rounds, int warm_ups, Run &&run) {
     std::vector<std::vector<double>> seconds(contenders);
-    for (int i = 0; i < warm_ups + rounds; ++i)
+    for (int i = 0; i < warm_ups + rounds; ++i) {
         for (std::size_t k = 0; k < contenders; ++k) {
             const std::size_t c = (k + static_cast<std::size_t>(i)) % contenders;
             const double took = run(c);
-            if (i >= warm_ups)
+            if (i >= warm_ups) {
                 seconds[c].push_back(took);
+            }
         }
-    for (std::size_t c = 0; c < contenders; ++c)
+    }
+    for (std::size_t c = 0; c < contenders; ++c) {
         work.result("seconds_" + std::to_string(c), median_of(seconds[c]).value);
+    }
 }
 
 } // namespace measure

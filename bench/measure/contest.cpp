@@ -17,8 +17,9 @@ std::string exact_text(double value) {
 } // namespace
 
 contest::contest(const std::vector<contender> &all, int rounds) : times(all.size()) {
-    for (const contender &c : all)
+    for (const contender &c : all) {
         names.push_back(c.name);
+    }
     struct first {
         double value;
         std::string of;
@@ -38,49 +39,60 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
                     continue;
                 }
                 const auto &[found, unused] = must_be.try_emplace(key, first{value, names[c]});
-                if (found->second.value != value)
+                if (found->second.value != value) {
                     throw std::runtime_error("not comparable: " + names[c] + " reports " + key + " " +
                                              exact_text(value) + ", " + found->second.of + " " +
                                              exact_text(found->second.value));
+                }
             }
         }
-        if (least)
+        if (least) {
             computation.push_back(*least);
+        }
     }
-    for (std::size_t c = 0; c < all.size(); ++c)
-        if (times[c].size() != static_cast<std::size_t>(rounds))
+    for (std::size_t c = 0; c < all.size(); ++c) {
+        if (times[c].size() != static_cast<std::size_t>(rounds)) {
             throw std::runtime_error(names[c] + " reports no seconds");
+        }
+    }
 }
 
 contest contest::of_launches(const std::vector<std::string> &names, const std::vector<numbers> &launches) {
     contest found(names);
-    for (const numbers &launch : launches)
-        for (std::size_t c = 0; c < names.size(); ++c)
+    for (const numbers &launch : launches) {
+        for (std::size_t c = 0; c < names.size(); ++c) {
             found.times[c].push_back(launch.at("seconds_" + std::to_string(c)));
+        }
+    }
     return found;
 }
 
 sample contest::speed(std::size_t c, std::size_t baseline) const {
     std::vector<double> ratios(times[c].size());
-    for (std::size_t i = 0; i < ratios.size(); ++i)
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
         ratios[i] = times[baseline][i] / times[c][i];
+    }
     return median_of(ratios);
 }
 
 sample contest::speed_of_computation(std::size_t baseline) const {
-    if (computation.size() != times[baseline].size())
+    if (computation.size() != times[baseline].size()) {
         throw std::runtime_error("no contender reports compute_seconds in every round");
+    }
     std::vector<double> ratios(computation.size());
-    for (std::size_t i = 0; i < ratios.size(); ++i)
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
         ratios[i] = times[baseline][i] / computation[i];
+    }
     return median_of(ratios);
 }
 
 std::size_t contest::best(std::size_t first, std::size_t last) const {
     std::size_t found = first;
-    for (std::size_t c = first + 1; c < last; ++c)
-        if (seconds(c) < seconds(found))
+    for (std::size_t c = first + 1; c < last; ++c) {
+        if (seconds(c) < seconds(found)) {
             found = c;
+        }
+    }
     return found;
 }
 

@@ -12,12 +12,17 @@ namespace measure {
 
 inline std::vector<std::string> every_mode() {
     std::vector<std::string> modes;
-    for (const std::string_view method : thence::detail::completion_method_names)
-        for (const char *pool : {"", ",mpi-pool"})
-            for (const char *request : {"", ",inline-request"})
-                for (const char *completion : {"", ",inline-completion", ",bypass"})
-                    for (const char *priority : {"", ",high-priority"})
+    for (const std::string_view method : thence::detail::completion_method_names) {
+        for (const char *pool : {"", ",mpi-pool"}) {
+            for (const char *request : {"", ",inline-request"}) {
+                for (const char *completion : {"", ",inline-completion", ",bypass"}) {
+                    for (const char *priority : {"", ",high-priority"}) {
                         modes.push_back(std::string(method) + pool + request + completion + priority);
+                    }
+                }
+            }
+        }
+    }
     return modes;
 }
 
@@ -29,10 +34,12 @@ public:
 
     thence::pools &usual() { return *pools_; }
     thence::pools &for_mode(const thence::completion_mode &how) {
-        if (how.method != thence::completion_method::suspend_resume || threads_ > 1)
+        if (how.method != thence::completion_method::suspend_resume || threads_ > 1) {
             return *pools_;
-        if (!with_worker_)
+        }
+        if (!with_worker_) {
             with_worker_ = std::make_unique<thence::pools>(thence::pools_options{.workers = 1});
+        }
         return *with_worker_;
     }
 

@@ -24,17 +24,19 @@ void add_limit(figure &to, const limit &found) {
         better(to, to.found.value, found.value) || (found.reached && better(to, *found.reached, found.value));
     std::string text = "limit: " + found.what + ": ";
     text += (to.passed() ? text_of(found.value) : text_beside(found.value, to.bar)) + " " + to.unit;
-    if (surpassed)
+    if (surpassed) {
         text += "; this run surpasses it, so it is no limit here";
-    else if (!to.passed())
+    } else if (!to.passed()) {
         text += better(to, to.bar, found.value) ? ", so the bar cannot be met here" : ", which allows the bar";
+    }
     add_note(to, text);
     to.limit = found.value;
 }
 
 void add_no_limit(figure &to, const std::string &why) {
-    if (!to.passed())
+    if (!to.passed()) {
         add_note(to, "no limit is known: " + why);
+    }
 }
 
 } // namespace measure

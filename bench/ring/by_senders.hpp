@@ -30,9 +30,9 @@ template <class... Options> struct without_pools {
     template <class Call> auto transform(Call call) const { return thence::transform_mpi(call, Options()...); }
     template <class Function> void enter(Function &&run) const { run(); }
     template <class Condition> void wait_until(Condition &&condition) const {
-        do
+        do {
             thence_progress();
-        while (!condition());
+        } while (!condition());
     }
 };
 
@@ -75,10 +75,11 @@ private:
         step *mine;
 
         void set_value(auto &&...) &&noexcept {
-            if constexpr (Receives)
+            if constexpr (Receives) {
                 self->traffic_.received(*mine, *self);
-            else
+            } else {
                 self->traffic_.sent(*mine);
+            }
         }
         void set_error(const std::exception_ptr &) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
     };

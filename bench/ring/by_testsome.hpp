@@ -32,10 +32,11 @@ public:
                           MPI_STATUSES_IGNORE);
             for (int i = 0; i < count; ++i) {
                 step &mine = traffic_.steps()[static_cast<std::size_t>(complete_[static_cast<std::size_t>(i)])];
-                if (receives_[traffic_.index(mine)])
+                if (receives_[traffic_.index(mine)]) {
                     traffic_.received(mine, *this);
-                else
+                } else {
                     traffic_.sent(mine);
+                }
             }
         }
     }

@@ -64,24 +64,29 @@ public:
     void run(int repeats) {
         const std::size_t variants = modes_.size() + baselines.size();
         std::vector<std::vector<double>> rates(variants);
-        for (int round = -1; round < repeats; ++round) // the first one is a warm-up
+        for (int round = -1; round < repeats; ++round) { // the first one is a warm-up
             for (std::size_t i = 0; i < variants; ++i) {
                 const std::size_t variant = variant_at(i, round, variants);
                 const double rate = rate_of(variant);
-                if (round >= 0)
+                if (round >= 0) {
                     rates[variant].push_back(rate);
+                }
             }
-        if (rings_.wrong())
+        }
+        if (rings_.wrong()) {
             throw std::runtime_error("a message of a ring was wrong");
-        for (std::size_t i = 0; i < modes_.size(); ++i)
+        }
+        for (std::size_t i = 0; i < modes_.size(); ++i) {
             work_.result("rate:" + modes_[i], measure::median_of(rates[i]).value);
+        }
         for (std::size_t base = 0; base < baselines.size(); ++base) {
             const std::vector<double> &baseline = rates[modes_.size() + base];
             work_.result(baselines[base], measure::median_of(baseline).value);
             for (std::size_t i = 0; i < modes_.size(); ++i) {
                 std::vector<double> ratios(baseline.size());
-                for (std::size_t round = 0; round < baseline.size(); ++round)
+                for (std::size_t round = 0; round < baseline.size(); ++round) {
                     ratios[round] = rates[i][round] / baseline[round];
+                }
                 const measure::sample ratio = measure::median_of(ratios);
                 work_.result(figure("ratio", baselines[base], modes_[i]), ratio.value);
                 work_.result(figure("low", baselines[base], modes_[i]), ratio.low);
@@ -101,13 +106,16 @@ private:
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
     }
     double rate_of(std::size_t variant) {
-        if (variant >= modes_.size())
+        if (variant >= modes_.size()) {
             return timed(by_testsome(rings_, baselines[variant - modes_.size()] == eager));
+        }
         const std::string &mode = modes_[variant];
-        if (mode == no_pools)
+        if (mode == no_pools) {
             return timed(by_senders(rings_, without_pools<>()));
-        if (mode == in_completion)
+        }
+        if (mode == in_completion) {
             return timed(by_senders(rings_, without_pools<thence::in_completion_t>()));
+        }
         const thence::completion_mode how = thence::parse_completion_mode(mode);
         return timed(by_senders(rings_, in_pools{&pools_.for_mode(how), how}));
     }
@@ -141,15 +149,17 @@ inline findings run_jobs(measure::session &session, const std::vector<std::strin
                          int jobs, int in_flight = usual_in_flight) {
     std::vector<measure::numbers> results;
     results.reserve(static_cast<std::size_t>(jobs));
-    for (int i = 0; i < jobs; ++i)
+    for (int i = 0; i < jobs; ++i) {
         results.push_back(session.together(
             ranks(),
             {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}, {"rings", in_flight}}}));
+    }
     const auto each_of = [&](const std::string &name) {
         std::vector<double> values;
         values.reserve(results.size());
-        for (const measure::numbers &job : results)
+        for (const measure::numbers &job : results) {
             values.push_back(job.at(name));
+        }
         return values;
     };
     findings all;
@@ -189,8 +199,9 @@ inline void count_by_testsome(measure::work &work) {
 inline void count_by_order(measure::work &work) {
     traffic rings(static_cast<int>(work.parameter("bytes")));
     work.count([&](long iterations) { by_order(rings).run(static_cast<int>(iterations)); });
-    if (rings.wrong())
+    if (rings.wrong()) {
         throw std::runtime_error("a message of a ring was wrong");
+    }
 }
 
 // A note about the largest possible gain: the instructions per message with MPI_Testsome, and without finding
@@ -232,7 +243,7 @@ inline void judge_against_testsome(measure::session &session, int bytes, int ite
                                    const std::string &note = "") {
     const findings all = run_jobs(session, usual_modes(), bytes, iterations, usual_jobs(session));
     const found &best = best_of(all.modes);
-    for (const found &each : all.modes)
+    for (const found &each : all.modes) {
         session.add({.name = each.mode + (&each == &best ? " (best)" : ""),
                      .found = each.ratio,
                      .unit = "times the messages per second",
@@ -243,6 +254,7 @@ inline void judge_against_testsome(measure::session &session, int bytes, int ite
                      .ours = each.rate,
                      .baseline = all.testsome,
                      .note = &each == &best ? note : ""});
+    }
 }
 
 } // namespace ring

@@ -35,14 +35,16 @@ public:
         MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
         steps_.resize(static_cast<std::size_t>(ranks_ * in_flight_ * (rounds + 1)));
         busy_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(in_flight_));
-        for (int origin = 0; origin < ranks_; ++origin)
-            for (int slot = 0; slot < in_flight_; ++slot)
+        for (int origin = 0; origin < ranks_; ++origin) {
+            for (int slot = 0; slot < in_flight_; ++slot) {
                 for (int round = 0; round <= rounds; ++round) {
                     step &made = at(origin, slot, round);
                     made.slot = slot;
                     made.tag = origin * in_flight_ + slot;
                     made.message.assign(static_cast<std::size_t>(count_), -1);
                 }
+            }
+        }
     }
     int in_flight() const { return in_flight_; }
     int count() const { return count_; }
@@ -60,16 +62,19 @@ public:
             starter.wait_until_free(i % in_flight_);
             start(i % in_flight_, starter);
         }
-        for (int slot = 0; slot < in_flight_; ++slot)
+        for (int slot = 0; slot < in_flight_; ++slot) {
             starter.wait_until_free(slot);
+        }
     }
     // Starts the next ring in a free slot, and posts the receives of the other ranks' rings in that slot.
     // `starter.receive(step)` and `starter.send(step)` start an operation.
     template <class Starter> void start(int slot, Starter &&starter) {
         busy_[static_cast<std::size_t>(slot)].store(ranks_ * rounds + 1, std::memory_order_relaxed);
-        for (int origin = 0; origin < ranks_; ++origin)
-            for (int round = 0; round < rounds; ++round)
+        for (int origin = 0; origin < ranks_; ++origin) {
+            for (int round = 0; round < rounds; ++round) {
                 starter.receive(at(origin, slot, round));
+            }
+        }
         step &first = at(rank_, slot, rounds);
         first.message.assign(first.message.size(), first.tag);
         first.message.front() = 1;
@@ -80,8 +85,9 @@ public:
 
     template <class Starter> void received(step &mine, Starter &&starter) {
         if (mine.message.back() != mine.tag || mine.message[mine.message.size() / 2] != mine.tag ||
-            mine.message.front() > rounds * ranks_)
+            mine.message.front() > rounds * ranks_) {
             wrong_.store(true, std::memory_order_relaxed);
+        }
         if (mine.message.front() == rounds * ranks_) {
             end(mine);
         } else {

@@ -27,16 +27,20 @@ int below(const tridiagonal &t, double x) {
 int below(const problem &of, double x) {
     const auto order = static_cast<std::size_t>(of.order);
     std::vector<double> a(order * order);
-    for (int j = 0; j < of.order; ++j)
-        for (int i = j; i < of.order; ++i)
+    for (int j = 0; j < of.order; ++j) {
+        for (int i = j; i < of.order; ++i) {
             a[static_cast<std::size_t>(j) * order + static_cast<std::size_t>(i)] = of.element(i, j) - (i == j ? x : 0);
+        }
+    }
     int count = 0;
     for (std::size_t k = 0; k < order; ++k) {
         const double pivot = a[k * order + k];
         count += pivot < 0 ? 1 : 0;
-        for (std::size_t j = k + 1; j < order; ++j)
-            for (std::size_t i = j; i < order; ++i)
+        for (std::size_t j = k + 1; j < order; ++j) {
+            for (std::size_t i = j; i < order; ++i) {
                 a[j * order + i] -= a[k * order + i] * a[k * order + j] / pivot;
+            }
+        }
     }
     return count;
 }

@@ -71,8 +71,9 @@ void expect_factor_of_lapack(const grid &over, const variant &how, int order, in
     const std::vector<double> got = gathered(l);
     ASSERT_EQ(cholesky::potrf(order, expected.data(), order), 0);
     double largest = 0;
-    for (std::size_t i = 0; i < got.size(); ++i)
+    for (std::size_t i = 0; i < got.size(); ++i) {
         largest = std::max(largest, std::abs(got[i] - expected[i]));
+    }
     EXPECT_LT(largest, 1e-13 * order);
 }
 
@@ -119,11 +120,13 @@ TEST(Residual, detects_one_wrong_element) {
     l.restore(a.elements());
     factorize(l, variants[0]);
     EXPECT_LT(cholesky::residual(a, l), 1);
-    if (over.mine(2, 1))
+    if (over.mine(2, 1)) {
         l.tile(2, 1)[3] += 1e-9;
+    }
     EXPECT_GT(cholesky::residual(a, l), 1);
-    if (over.mine(2, 1))
+    if (over.mine(2, 1)) {
         l.tile(2, 1)[3] = NAN;
+    }
     EXPECT_FALSE(cholesky::residual(a, l) < 1);
 }
 

@@ -93,17 +93,19 @@ contender taking(const std::string &name, double seconds, double computation) {
 std::vector<figure> bt_mz(const measure::bt_mz_runs::shape &of, const std::vector<double> &seconds,
                           double computation) {
     std::vector<contender> all{taking("fork-join", 10, computation + 0.5)};
-    for (std::size_t i = 0; i < seconds.size(); ++i)
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
         all.push_back(taking(measure::bt_mz_runs::names[measure::bt_mz_runs::first_variant(of) + i], seconds[i],
                              i == 0 ? computation : computation + 0.25));
+    }
     return figures_of(contest(all, 3), of, 1);
 }
 
 TEST(bt_mz, the_best_with_continuations_and_the_best_with_tasks_have_the_bar) {
     const auto found = bt_mz({.ranks = 2, .threads = 1, .bar = 1.05}, {10.5, 10, 9, 12, 11}, 8);
     ASSERT_EQ(found.size(), 5U);
-    for (const std::size_t without : {0, 1, 3})
+    for (const std::size_t without : {0, 1, 3}) {
         EXPECT_EQ(found[without].kind, bar_kind::none) << found[without].name;
+    }
     const figure &callbacks = found[2], &dataflow = found[4];
     EXPECT_EQ(callbacks.name, "callbacks, the best with continuations");
     EXPECT_EQ(dataflow.name, "dataflow, the best with tasks");
@@ -144,8 +146,9 @@ TEST(bt_mz, runs_that_do_not_say_how_long_they_compute_have_no_limit) {
 // MPI only takes 10 s; two variants take these times in each of the two shapes.
 std::vector<figure> heat(const std::vector<double> &seconds, int &limits_measured) {
     std::vector<contender> all{taking("mpi", 10, 1)};
-    for (std::size_t i = 0; i < seconds.size(); ++i)
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
         all.push_back(taking("tasks " + std::to_string(i), seconds[i], 1));
+    }
     limits_measured = 0;
     return measure::heat_runs::figures_of(
         contest(all, 1), "dear", {{.variant = 0, .of = {2, 1}, .bar = 1.2}}, {{2, 2}, {1, 2}}, 2,
@@ -180,8 +183,9 @@ TEST(heat, a_limit_is_measured_only_for_a_missed_bar) {
 // Seconds of mpi, waitany, computation, callbacks and coroutine.
 std::vector<figure> wavefront(const std::vector<double> &seconds, bool bars = true) {
     numbers launch;
-    for (std::size_t c = 0; c < seconds.size(); ++c)
+    for (std::size_t c = 0; c < seconds.size(); ++c) {
         launch["seconds_" + std::to_string(c)] = seconds[c];
+    }
     return measure::wavefront_runs::figures_of(contest::of_launches(measure::wavefront_runs::names, {launch}),
                                                ", 8 lines", 1000, bars);
 }
@@ -229,9 +233,11 @@ TEST(latency_mt, the_limit_is_one_thread_without_fibers) {
 TEST(streaming, bars_are_at_small_blocks_and_where_each_is_best) {
     namespace runs = measure::streaming_runs;
     numbers launch;
-    for (std::size_t v = 0; v < runs::variants.size(); ++v)
-        for (std::size_t b = 0; b < runs::blocks.size(); ++b)
+    for (std::size_t v = 0; v < runs::variants.size(); ++v) {
+        for (std::size_t b = 0; b < runs::blocks.size(); ++b) {
             launch["seconds_" + std::to_string(runs::contender_of(v, b))] = 10;
+        }
+    }
     launch["seconds_" + std::to_string(runs::contender_of(runs::tagaspi, 0))] = 8; // 1.25 times TAMPI
     launch["seconds_" + std::to_string(runs::contender_of(runs::mpi, 3))] = 7;
     const auto found = runs::figures_of(contest::of_launches(runs::contenders(), {launch}), 5, 2, ", hosts");

@@ -41,13 +41,15 @@ TEST(simulated_scale, the_longest_computation_is_that_of_the_rank_with_most_or_s
     const auto zones = bt_mz::make_zones(problem);
     const auto equal = [](int) { return 1.0; };
     long cells = 0;
-    for (const bt_mz::ZoneShape &zone : zones)
+    for (const bt_mz::ZoneShape &zone : zones) {
         cells += zone.cells();
+    }
     EXPECT_DOUBLE_EQ(longest_computation(zones, 1, 1e-9, 10, equal), 1e-8 * static_cast<double>(cells));
     const auto owner = bt_mz::distribute(zones, 2);
     double of_rank[2] = {};
-    for (const bt_mz::ZoneShape &zone : zones)
+    for (const bt_mz::ZoneShape &zone : zones) {
         of_rank[owner[static_cast<std::size_t>(zone.number)]] += 1e-8 * static_cast<double>(zone.cells());
+    }
     EXPECT_DOUBLE_EQ(longest_computation(zones, 2, 1e-9, 10, equal), std::max(of_rank[0], of_rank[1]));
     EXPECT_DOUBLE_EQ(longest_computation(zones, 2, 1e-9, 10, [](int rank) { return rank == 1 ? 3.0 : 1.0; }),
                      3 * of_rank[1]);

@@ -10,9 +10,10 @@ namespace {
 
 class failures_only : public testing::EmptyTestEventListener {
     void OnTestPartResult(const testing::TestPartResult &result) override {
-        if (result.failed())
+        if (result.failed()) {
             std::cerr << "rank " << rank() << ": " << (result.file_name() == nullptr ? "?" : result.file_name()) << ':'
                       << result.line_number() << ": " << result.message() << '\n';
+        }
     }
     static int rank() {
         int value = 0;

@@ -50,8 +50,9 @@ public:
     explicit complete_receive(int tag) : pending_receive(tag) {
         complete();
         int flag = 0;
-        while (!flag)
+        while (!flag) {
             MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        }
     }
 };
 
@@ -60,8 +61,9 @@ class truncated_receive {
 public:
     // On rank 1: posts the receive. Call send() on rank 0 and, on rank 1, let_come() when the receive may fail.
     explicit truncated_receive(int tag) : tag_(tag) {
-        if (rank() == 1)
+        if (rank() == 1) {
             MPI_Irecv(&room_, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, &request);
+        }
     }
     void send_when_asked() const {
         int ask = 0;
@@ -160,8 +162,9 @@ public:
     void record() {
         const processor_use now = processor_use_of(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD);
         const std::lock_guard lock(mutex_);
-        if (!std::exchange(recorded_, true))
+        if (!std::exchange(recorded_, true)) {
             first_ = now;
+        }
         used_ = {now.seconds - first_.seconds, now.sleeps - first_.sleeps};
     }
     processor_use read() const {

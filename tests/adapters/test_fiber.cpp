@@ -20,8 +20,9 @@ using thence::fibers::block;
 
 template <class Algorithm = void, class F> void on_thread(F f) {
     std::thread([&] {
-        if constexpr (!std::is_void_v<Algorithm>)
+        if constexpr (!std::is_void_v<Algorithm>) {
             boost::fibers::use_scheduling_algorithm<Algorithm>();
+        }
         f();
     }).join();
 }
@@ -71,8 +72,9 @@ template <class Run> void receive_from_rank_0(Run run) {
     constexpr int count = 200;
     if (rank() == 0) {
         for (int tag = count - 1; tag >= 0; --tag) {
-            if (tag % 50 == 0)
+            if (tag % 50 == 0) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            }
             MPI_Send(&tag, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
         }
         return;
@@ -81,15 +83,17 @@ template <class Run> void receive_from_rank_0(Run run) {
         const thence::continuation_request cr;
         int right = 0;
         std::vector<boost::fibers::fiber> fibers;
-        for (int tag = 0; tag < count; ++tag)
+        for (int tag = 0; tag < count; ++tag) {
             fibers.emplace_back([&, tag] {
                 int value = -1;
                 MPI_Request request = MPI_REQUEST_NULL;
                 MPI_Irecv(&value, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, &request);
                 right += block(request, cr).MPI_TAG == tag && value == tag;
             });
-        for (boost::fibers::fiber &fiber : fibers)
+        }
+        for (boost::fibers::fiber &fiber : fibers) {
             fiber.join();
+        }
         EXPECT_EQ(right, count);
     });
 }
@@ -136,11 +140,13 @@ TEST(fiber_block, can_be_resumed_by_the_librarys_thread) {
             });
         }
         boost::fibers::fiber([&] {
-            for (const pending_receive &r : receives)
+            for (const pending_receive &r : receives) {
                 r.complete();
+            }
         }).join();
-        for (boost::fibers::fiber &fiber : fibers)
+        for (boost::fibers::fiber &fiber : fibers) {
             fiber.join();
+        }
         EXPECT_EQ(woken, 100);
     });
 }
@@ -168,17 +174,22 @@ TEST(fiber_block, works_where_fibers_move_between_threads) {
         --left;
     };
     std::vector<std::thread> threads;
-    for (int t = 0; t < threads_count; ++t)
+    for (int t = 0; t < threads_count; ++t) {
         threads.emplace_back([&, t] {
             boost::fibers::use_scheduling_algorithm<thence::fibers::polling<shared_work>>();
-            if (t == 0)
-                for (int lane = 0; lane < count; ++lane)
+            if (t == 0) {
+                for (int lane = 0; lane < count; ++lane) {
                     boost::fibers::fiber(body, lane).detach();
-            while (left.load() > 0)
+                }
+            }
+            while (left.load() > 0) {
                 boost::this_fiber::sleep_for(std::chrono::microseconds(100));
+            }
         });
-    for (std::thread &thread : threads)
+    }
+    for (std::thread &thread : threads) {
         thread.join();
+    }
     EXPECT_EQ(right.load(), count * rounds);
 }
 

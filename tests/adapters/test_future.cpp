@@ -33,8 +33,9 @@ TEST(future, becomes_ready_only_after_the_last_operation) {
     std::future<std::vector<MPI_Status>> future = as_future(requests, cr);
     EXPECT_EQ(requests[0], MPI_REQUEST_NULL);
     b.complete();
-    for (int i = 0; i < 1000; ++i)
+    for (int i = 0; i < 1000; ++i) {
         thence_progress();
+    }
     EXPECT_EQ(future.wait_for(0s), std::future_status::timeout);
     a.complete();
     const std::vector<MPI_Status> statuses = thence::get(future);
@@ -87,8 +88,9 @@ TEST(future, holds_an_error_that_was_there_before) {
     for (truncated_receive *r : {&bad, &bad_in_group}) {
         r->ask();
         int flag = 0;
-        while (!flag)
+        while (!flag) {
             MPI_Request_get_status(r->request, &flag, MPI_STATUS_IGNORE);
+        }
     }
     std::future<MPI_Status> future = as_future(bad.request, cr);
     EXPECT_EQ(future.wait_for(0s), std::future_status::ready);
@@ -169,10 +171,12 @@ TEST(future, thousand_at_a_time_each_get_their_own_status) {
         futures.push_back(as_future(receives.back().request, cr));
     }
     int i = 0;
-    for (auto r = receives.rbegin(); r != receives.rend(); ++r)
+    for (auto r = receives.rbegin(); r != receives.rend(); ++r) {
         r->complete(++i);
-    for (int tag = 0; tag < 1000; ++tag)
+    }
+    for (int tag = 0; tag < 1000; ++tag) {
         EXPECT_EQ(thence::get(futures[static_cast<std::size_t>(tag)]).MPI_TAG, tag);
+    }
     EXPECT_EQ(receives.front().value(), 1000);
 }
 

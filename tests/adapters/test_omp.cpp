@@ -130,8 +130,9 @@ void exchange_with_self(MPI_Request cr, int count) {
     }
     EXPECT_EQ(errors, 0);
     EXPECT_EQ(waited, MPI_SUCCESS);
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
         EXPECT_EQ(in[static_cast<std::size_t>(i)], i);
+    }
     EXPECT_EQ(fulfilled.load(), count);
 }
 
@@ -207,8 +208,9 @@ TEST_P(omp, operation_that_had_failed_already_fulfils_the_event_and_returns_its_
     }
     bad.ask();
     int flag = 0;
-    while (!flag)
+    while (!flag) {
         MPI_Request_get_status(bad.request, &flag, MPI_STATUS_IGNORE);
+    }
     int rc = -1;
 #pragma omp parallel
 #pragma omp single

@@ -15,8 +15,9 @@ use_of_polling_thread use_of_poller;
 int watched_progress() {
     use_of_poller.record();
     const int result = thence_progress();
-    if (polls_linger)
+    if (polls_linger) {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
     polls_too_late += mpi_is_over.load();
     return result;
 }
@@ -79,7 +80,7 @@ TEST(tbb_suspend, many_suspended_tasks_each_get_their_own_message) {
     std::vector<int> out(count);
     std::atomic<int> right_tags = 0;
     task_group group(cr);
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
         group.run([&, i] {
             const auto at = static_cast<std::size_t>(i);
             MPI_Request receive = MPI_REQUEST_NULL;
@@ -92,10 +93,12 @@ TEST(tbb_suspend, many_suspended_tasks_each_get_their_own_message) {
             });
             right_tags += group.suspend(receive).MPI_TAG == i;
         });
+    }
     EXPECT_EQ(group.wait(), tbb::complete);
     EXPECT_EQ(right_tags.load(), count);
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
         EXPECT_EQ(in[static_cast<std::size_t>(i)], i);
+    }
 }
 
 TEST(tbb_suspend, throws_in_the_task_that_waited) {
@@ -339,7 +342,7 @@ TEST(tbb_task_group, takes_part_in_nested_groups) {
     const thence::continuation_request cr;
     task_group outer(cr);
     std::atomic<int> runs = 0;
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < 8; ++i) {
         outer.run([&, i] {
             task_group inner(cr);
             pending_receive r(i);
@@ -347,6 +350,7 @@ TEST(tbb_task_group, takes_part_in_nested_groups) {
             inner.run([&] { r.complete(); });
             inner.wait();
         });
+    }
     outer.wait();
     EXPECT_EQ(runs.load(), 8);
 }

@@ -29,8 +29,9 @@ public:
 
 private:
     static void make_progress() {
-        for (int i = 0; i < 1000; ++i)
+        for (int i = 0; i < 1000; ++i) {
             thence_progress();
+        }
     }
     std::thread sender_{[this] {
         a_.complete(10);
@@ -185,7 +186,7 @@ TEST(threads_wait, hands_the_polling_on_when_the_polling_thread_is_served) {
     }
     std::array<int, count> values{};
     std::vector<std::thread> threads;
-    for (int tag = 0; tag < count; ++tag)
+    for (int tag = 0; tag < count; ++tag) {
         threads.emplace_back([&, tag] {
             MPI_Request request = MPI_REQUEST_NULL;
             int &value = values[static_cast<std::size_t>(tag)];
@@ -193,8 +194,10 @@ TEST(threads_wait, hands_the_polling_on_when_the_polling_thread_is_served) {
             thence::threads::wait(request, cr);
             value = -value;
         });
-    for (std::thread &thread : threads)
+    }
+    for (std::thread &thread : threads) {
         thread.join();
+    }
     EXPECT_EQ(values, (std::array<int, count>{0, -1, -2, -3, -4, -5}));
 }
 
@@ -204,7 +207,7 @@ TEST(threads_wait, serves_many_threads_with_many_operations) {
     constexpr int rounds = 100;
     std::atomic<int> right = 0;
     std::vector<std::thread> threads;
-    for (int t = 0; t < threads_count; ++t)
+    for (int t = 0; t < threads_count; ++t) {
         threads.emplace_back([&, t] {
             for (int i = 0; i < rounds; ++i) {
                 const int out = 1000 * t + i;
@@ -216,8 +219,10 @@ TEST(threads_wait, serves_many_threads_with_many_operations) {
                 right += in == out;
             }
         });
-    for (std::thread &thread : threads)
+    }
+    for (std::thread &thread : threads) {
         thread.join();
+    }
     EXPECT_EQ(right.load(), threads_count * rounds);
 }
 

@@ -81,16 +81,19 @@ struct one_task {
 template <class Offloader, class Other>
 int steps_until_offloaded(Offloader &tasks, std::vector<one_task> &all, Other in_between) {
     for (int step = 1; step <= 200; ++step) {
-        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i) {
             all[i].submit(tasks, step + static_cast<int>(i), 300);
+        }
         in_between();
         const int here = tasks.finish_step().offloaded;
-        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i) {
             all[i].expect(step + static_cast<int>(i));
+        }
         int anywhere = 0;
         MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        if (anywhere > 0)
+        if (anywhere > 0) {
             return step;
+        }
     }
     return -1;
 }
@@ -98,8 +101,9 @@ int steps_until_offloaded(Offloader &tasks, std::vector<one_task> &all, Other in
 // Small messages, and some that MPI does not send before their receive is posted.
 std::vector<one_task> twenty() {
     std::vector<one_task> all;
-    for (int i = 0; i < 20; ++i)
+    for (int i = 0; i < 20; ++i) {
         all.emplace_back(i % 2 == 0 ? 10 : 50'000);
+    }
     return all;
 }
 
@@ -108,8 +112,9 @@ TEST(Offload, tasks_move_to_ranks_that_wait_and_their_results_are_right) {
     thence::offloader tasks(MPI_COMM_WORLD);
     tasks.add<add_to>();
     tasks.begin();
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < 5; ++i) {
         ASSERT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+    }
 }
 
 TEST(Offload, several_threads_work) {
@@ -122,16 +127,20 @@ TEST(Offload, several_threads_work) {
     tasks.begin();
     thence::detail::atomic<bool> ends{false};
     std::vector<std::thread> workers;
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2; ++i) {
         workers.emplace_back([&] {
-            while (!ends.load())
-                if (!tasks.work())
+            while (!ends.load()) {
+                if (!tasks.work()) {
                     std::this_thread::yield();
+                }
+            }
         });
+    }
     EXPECT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
     ends.store(true);
-    for (std::thread &each : workers)
+    for (std::thread &each : workers) {
         each.join();
+    }
 }
 
 TEST(Offload, few_slots_keep_the_other_tasks_at_home) {
@@ -141,16 +150,18 @@ TEST(Offload, few_slots_keep_the_other_tasks_at_home) {
     thence::offloader tasks(MPI_COMM_WORLD, settings);
     tasks.add<add_to>();
     tasks.begin();
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
         ASSERT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+    }
 }
 
 TEST(Offload, a_step_without_tasks_ends) {
     thence::offloader tasks(MPI_COMM_WORLD);
     tasks.add<whose>();
     tasks.begin();
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(tasks.finish_step().own, 0);
+    }
     int text[2] = {};
     tasks.submit<whose>({'x'}, {}, {std::as_writable_bytes(std::span(text))});
     EXPECT_EQ(tasks.finish_step().own, 1);
@@ -169,13 +180,16 @@ TEST(Offload, results_that_come_late_are_an_emergency) {
     for (int round = 0; round < 20 && emergencies == 0; ++round) {
         ASSERT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
         // Tasks are offloaded in the next step, too; but the other ranks do something else.
-        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i) {
             all[i].submit(tasks, round, 300);
-        if (rank() != 0)
+        }
+        if (rank() != 0) {
             std::this_thread::sleep_for(std::chrono::milliseconds(40));
+        }
         int here = tasks.finish_step().emergencies;
-        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i)
+        for (std::size_t i = 0; rank() == 0 && i < all.size(); ++i) {
             all[i].expect(round);
+        }
         MPI_Allreduce(&here, &emergencies, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
     EXPECT_GT(emergencies, 0);
@@ -210,8 +224,9 @@ TEST(Offload, wrong_settings_types_and_sizes_are_refused_and_nothing_is_submitte
 
 TEST(Offload, ranks_that_add_different_types_are_told_so) {
     thence::offloader tasks(MPI_COMM_WORLD);
-    if (rank() == 0)
+    if (rank() == 0) {
         tasks.add<whose>();
+    }
     tasks.add<add_to>();
     EXPECT_THROW(tasks.begin(), std::invalid_argument);
 }
@@ -228,8 +243,9 @@ TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_to
     ASSERT_GT(steps_until_offloaded(*tasks, all, [] {}), 0);
     // The next step offloads, too. The library's thread takes the messages of the others.
     if (rank() == 0) {
-        for (one_task &each : all)
+        for (one_task &each : all) {
             each.submit(*tasks, 1, 300);
+        }
         try {
             tasks->finish_step();
             ADD_FAILURE() << "the step has ended";

@@ -29,10 +29,12 @@ static int arrived(int error, MPI_Status *statuses, void *data) {
     last_token = token;
     int last = rank == 0 && calls == rounds;
     int next = token + 1;
-    if (!last)
+    if (!last) {
         MPI_Send(&next, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD);
-    if (calls < rounds)
+    }
+    if (calls < rounds) {
         receive();
+    }
     return MPI_SUCCESS;
 }
 
@@ -53,11 +55,13 @@ int main(int argc, char **argv) {
     /* The token counts the messages before this one. */
     int expected = (rounds - 1) * size + (rank + size - 1) % size;
     int ok = calls == rounds && last_token == expected && strcmp(info.engine, "testsome") == 0;
-    if (!ok)
+    if (!ok) {
         fprintf(stderr, "rank %d: %d calls, token %d instead of %d, engine %s\n", rank, calls, last_token, expected,
                 info.engine);
-    if (rank == 0)
+    }
+    if (rank == 0) {
         printf("simulated time %.9f s\n", MPI_Wtime());
+    }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -27,18 +27,21 @@ int main(int argc, char **argv) {
         if (rank == 0) {
             MPI_Send(&value, 1, MPI_LONG, last, 0, MPI_COMM_WORLD);
             MPI_Recv(&value, 1, MPI_LONG, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            if (value != i + 1000L)
+            if (value != i + 1000L) {
                 MPI_Abort(MPI_COMM_WORLD, 1);
+            }
         } else if (rank == last) {
             MPI_Recv(&value, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             value += 1000;
             MPI_Send(&value, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD);
         }
-        if (i >= 0)
+        if (i >= 0) {
             took[i] = 1e6 * (MPI_Wtime() - begin);
+        }
     }
-    if (rank == last)
+    if (rank == last) {
         MPI_Send(here, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    }
     if (rank == 0) {
         MPI_Recv(there, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         qsort(took, rounds, sizeof *took, ascending);

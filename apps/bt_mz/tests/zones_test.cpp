@@ -36,17 +36,18 @@ TEST(Layout, zones_cover_the_mesh_and_grow_by_the_ratio_of_the_class) {
 TEST(Layout, neighbours_are_mutual_and_have_faces_of_one_size) {
     for (const Problem &p : problems()) {
         const std::vector<ZoneShape> zones = make_zones(p);
-        for (const ZoneShape &z : zones)
+        for (const ZoneShape &z : zones) {
             for (const Side s : {west, east, south, north}) {
                 const ZoneShape &n = zones[static_cast<std::size_t>(z.neighbour[s])];
                 EXPECT_EQ(n.neighbour[opposite(s)], z.number);
                 EXPECT_EQ(n.face_cells(opposite(s)), z.face_cells(s));
             }
+        }
     }
 }
 
 TEST(Layout, every_rank_gets_zones_and_the_load_is_balanced_where_it_can_be) {
-    for (const Problem &p : problems())
+    for (const Problem &p : problems()) {
         for (const int ranks : {1, 2, 3, 4}) {
             const std::vector<ZoneShape> zones = make_zones(p);
             const std::vector<int> owner = distribute(zones, ranks);
@@ -63,6 +64,7 @@ TEST(Layout, every_rank_gets_zones_and_the_load_is_balanced_where_it_can_be) {
                       4.0 / 3.0 * std::max(mean, static_cast<double>(largest)))
                 << p.name << " on " << ranks;
         }
+    }
     const std::vector<int> one_each = distribute(make_zones(*find_problem("S")), 4);
     EXPECT_TRUE(std::is_permutation(one_each.begin(), one_each.end(), std::vector<int>{0, 1, 2, 3}.begin()));
 }
@@ -70,22 +72,26 @@ TEST(Layout, every_rank_gets_zones_and_the_load_is_balanced_where_it_can_be) {
 TEST(Block, division_solves_the_system) {
     Block b, c;
     double x[components] = {1, -2, 3, -4, 5}, r[components] = {};
-    for (int m = 0; m < components; ++m)
+    for (int m = 0; m < components; ++m) {
         for (int n = 0; n < components; ++n) {
             b.at[m][n] = m == n ? 3 : 1.0 / (2 + m + 2 * n);
             c.at[m][n] = m == n ? 1 : 0;
         }
+    }
     Block inverse_check = b;
-    for (int m = 0; m < components; ++m)
-        for (int n = 0; n < components; ++n)
+    for (int m = 0; m < components; ++m) {
+        for (int n = 0; n < components; ++n) {
             r[m] += b.at[m][n] * x[n];
+        }
+    }
     divide(b, c, r); // c is the inverse now
     for (int m = 0; m < components; ++m) {
         EXPECT_NEAR(r[m], x[m], 1e-13);
         for (int n = 0; n < components; ++n) {
             double product = 0;
-            for (int l = 0; l < components; ++l)
+            for (int l = 0; l < components; ++l) {
                 product += inverse_check.at[m][l] * c.at[l][n];
+            }
             EXPECT_NEAR(product, m == n ? 1 : 0, 1e-13);
         }
     }
@@ -119,8 +125,9 @@ TEST(Zone, pieces_of_a_step_give_the_same_bits_as_the_whole) {
     whole.solve_y(1, nz - 1);
     whole.solve_z(1, ny - 1);
     whole.add(1, ny - 1);
-    for (int k = nz - 1; k >= 0; --k)
+    for (int k = nz - 1; k >= 0; --k) {
         pieces.derive(k, k + 1);
+    }
     for (int k = nz - 2; k >= 1; --k) {
         pieces.right_side(k, k + 1);
         pieces.solve_x(k, k + 1);

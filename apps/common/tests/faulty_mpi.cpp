@@ -37,8 +37,9 @@ const void *with_fault(const void *buffer, int count, MPI_Datatype type, MPI_Com
     const bool very = has_fault("very_wrong_value");
     const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
     const bool wrong_here = very || has_fault("wrong_value") || (has_fault("wrong_data") && bytes > 8192);
-    if (!wrong_here || rank != 0 || bytes == 0)
+    if (!wrong_here || rank != 0 || bytes == 0) {
         return buffer;
+    }
     std::unique_lock guard(mutex);
     std::vector<char> &copy = copies.emplace_back(bytes);
     guard.unlock();
@@ -54,8 +55,9 @@ const void *with_fault(const void *buffer, int count, MPI_Datatype type, MPI_Com
 extern "C" int MPI_Init_thread(int *argc, char ***argv, int wanted, int *granted) {
     static const auto call = next("MPI_Init_thread", &PMPI_Init_thread);
     const int error = call(argc, argv, wanted, granted);
-    if (has_fault("truncated"))
+    if (has_fault("truncated")) {
         PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
     return error;
 }
 

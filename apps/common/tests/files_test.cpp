@@ -64,8 +64,9 @@ TEST(Imbalance, what_is_wrong_is_named) {
     EXPECT_NE(refusal("2@rank:1.5").find("whole"), std::string::npos);
     EXPECT_NE(refusal("2@area:0,0,1").find("X0,Y0,X1,Y1"), std::string::npos);
     EXPECT_NE(refusal("2@area:1,0,0,1").find("X0 < X1"), std::string::npos);
-    for (const char *beyond : {"2@area:-0.1,0,1,1", "2@area:0,0,1.5,1", "2@area:0,0,1,inf", "2@area:0,nan,1,1"})
+    for (const char *beyond : {"2@area:-0.1,0,1,1", "2@area:0,0,1.5,1", "2@area:0,0,1,inf", "2@area:0,nan,1,1"}) {
         EXPECT_NE(refusal(beyond).find("from 0 to 1"), std::string::npos) << beyond;
+    }
 }
 
 TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
@@ -73,8 +74,9 @@ TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
         const std::clock_t begin = std::clock();
         const apps::Dearer dearer(factor);
         volatile double x = 1;
-        for (int i = 0; i < 4'000'000; ++i)
+        for (int i = 0; i < 4'000'000; ++i) {
             x = x * 1.0000001;
+        }
         // The rest of the cost is paid in the destructor, which runs before this function is left.
         return begin;
     };
@@ -158,8 +160,9 @@ TEST(Npy, what_was_written_is_read_bit_for_bit) {
     const apps::Array2 read = apps::read_npy(file);
     ASSERT_EQ(read.rows, 2);
     ASSERT_EQ(read.cols, 3);
-    for (std::size_t i = 0; i < 6; ++i)
+    for (std::size_t i = 0; i < 6; ++i) {
         EXPECT_EQ(std::bit_cast<std::uint64_t>(read.cells[i]), std::bit_cast<std::uint64_t>(array.cells[i])) << i;
+    }
     std::remove(file.c_str());
 }
 

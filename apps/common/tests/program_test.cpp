@@ -10,8 +10,9 @@ namespace {
 int failures = 0;
 
 void expect(bool right, const char *what, const std::string &found) {
-    if (right)
+    if (right) {
         return;
+    }
     ++failures;
     std::fprintf(stderr, "%s; found: %s\n", what, found.c_str());
 }
@@ -21,8 +22,9 @@ void test_first_wrong(int rank, int ranks) {
     for (int set = 0; set < 1 << ranks; ++set) {
         const std::string mine = (set >> rank & 1) != 0 ? "value " + std::to_string(10 * rank) : "";
         int first = 0;
-        while (first < ranks && (set >> first & 1) == 0)
+        while (first < ranks && (set >> first & 1) == 0) {
             ++first;
+        }
         const std::string expected =
             first == ranks ? "" : "rank " + std::to_string(first) + ": value " + std::to_string(10 * first);
         const std::string found = apps::first_wrong("program_test", mine, MPI_COMM_WORLD);
@@ -42,8 +44,9 @@ std::string refusal(long largest) {
 void test_check_tags() {
     int *bound = nullptr, found = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    if (found == 0)
+    if (found == 0) {
         return; // as on simulated ranks
+    }
     expect(refusal(*bound) == "accepted", "the largest tag is refused", refusal(*bound));
     const std::string text = "this MPI has tags up to " + std::to_string(*bound) + ", too few for 10 uses; do this";
     expect(refusal(*bound + 1L) == text, text.c_str(), refusal(*bound + 1L));

@@ -63,19 +63,22 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         app.add_flag("--spread", o.settings.spread,
                      "Plates begin on ranks that are spread evenly, so that all ranks have work at the start");
         app.add_flag("--verify", o.verify, "Compare all values with those of a serial run, which every rank makes");
-        if (apps::simulated)
+        if (apps::simulated) {
             app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
                 ->check(CLI::Range(0.0, 1.0))
                 ->required();
+        }
         apps::add_imbalance_option(app, o, {"rank", "area"});
     };
     const auto check = [&] {
-        if (size.empty())
+        if (size.empty()) {
             return;
+        }
         const auto parsed = heat::parse_size(size);
-        if (!parsed)
+        if (!parsed) {
             throw CLI::ValidationError("--size",
                                        "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
+        }
         config.rows = parsed->rows, config.cols = parsed->cols;
     };
     return apps::parse_options(o, description, variants(), argc, argv, status, add, check);
@@ -85,9 +88,10 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
 void apply(const Options &o, Settings &settings, int ranks, MPI_Comm comm) {
     const heat::Config &c = settings.config;
     heat::check_config(c, "command line");
-    if (c.rows < ranks)
+    if (c.rows < ranks) {
         throw apps::InputError("--size: " + std::to_string(c.rows) + " rows are too few for " + std::to_string(ranks) +
                                " ranks");
+    }
     const long blocks = (c.cols + c.block - 1L) / c.block;
     apps::check_tags(comm, 2L * settings.plates * blocks - 1, "so many blocks and plates; use a larger --block");
     settings.imbalance = o.imbalance;
@@ -103,8 +107,9 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
     std::printf("%-10s %6d %7d %12.6f %13.1f  %s\n", o.chosen->name, measured.ranks, o.settings.plates, measured.time,
                 cells / measured.time * 1e-6, verdict);
     apps::print_notes(measured, !o.timeline.empty());
-    if (o.json.empty())
+    if (o.json.empty()) {
         return;
+    }
     apps::Json json{{"application", "heat_plates"},
                     {"variant", o.chosen->name},
                     {"ranks", measured.ranks},
@@ -120,12 +125,15 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
                     {"time_s", measured.time},
                     {"cell_ns", measured.time / cells * 1e9 * measured.ranks},
                     {"values", wrong.empty() ? verdict : wrong}};
-    if (apps::simulated)
+    if (apps::simulated) {
         json["cell_cost_s"] = o.settings.cell_cost;
-    if (o.imbalance)
+    }
+    if (o.imbalance) {
         json["imbalance"] = o.imbalance->text;
-    if (measured.continuations)
+    }
+    if (measured.continuations) {
         json["thence"] = apps::continuations_json(*measured.continuations);
+    }
     apps::write_json_file(o.json, json);
 }
 
@@ -136,20 +144,24 @@ int run_variant(const Options &o, MPI_Comm comm) {
     apply(o, settings, ranks, comm);
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, settings.config.iterations);
     Run run{comm, {}, settings.config.iterations, bar, o.timeline.empty() ? nullptr : &timed.recorder};
-    for (int p = 0; p < settings.plates; ++p)
+    for (int p = 0; p < settings.plates; ++p) {
         run.plates.push_back(std::make_unique<Plate>(settings, p, rank, ranks));
+    }
 
     timed.solve(*o.chosen, run);
     run.end_messages();
     timed.write_timeline(settings.config.iterations, "below", "plate");
 
     std::string wrong_here;
-    for (const auto &plate : run.plates)
-        if (o.verify && wrong_here.empty())
+    for (const auto &plate : run.plates) {
+        if (o.verify && wrong_here.empty()) {
             wrong_here = plate->check();
+        }
+    }
     const std::string wrong = apps::first_wrong("heat_plates", wrong_here, comm);
-    if (rank == 0)
+    if (rank == 0) {
         report(o, timed.measured, wrong);
+    }
     return wrong.empty() ? apps::success : apps::wrong_result;
 }
 

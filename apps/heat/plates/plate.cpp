@@ -38,15 +38,17 @@ Plate::Plate(const Settings &s, int n, int own, int all)
       band(config, std::nullopt, partition.first_row(position), partition.rows_of(position)) {}
 
 int Plate::neighbour(Side side) const {
-    if (position == (side == above ? 0 : ranks - 1))
+    if (position == (side == above ? 0 : ranks - 1)) {
         return MPI_PROC_NULL;
+    }
     return (rank + (side == above ? -direction : direction) + ranks) % ranks;
 }
 
 Plate::Piece Plate::incoming(int t, Side from, int col0, int col1, int tag) {
     const int peer = neighbour(from);
-    if (peer == MPI_PROC_NULL || (from == below && t == 0))
+    if (peer == MPI_PROC_NULL || (from == below && t == 0)) {
         return {};
+    }
     return {band.row(from == above ? -1 : band.rows()) + col0,
             col1 - col0,
             peer,
@@ -57,8 +59,9 @@ Plate::Piece Plate::incoming(int t, Side from, int col0, int col1, int tag) {
 
 Plate::Piece Plate::outgoing(int t, Side to, int col0, int col1, int tag) {
     const int peer = neighbour(to);
-    if (peer == MPI_PROC_NULL || (to == above && t + 1 == config.iterations))
+    if (peer == MPI_PROC_NULL || (to == above && t + 1 == config.iterations)) {
         return {};
+    }
     return {band.row(to == above ? 0 : band.rows() - 1) + col0,
             col1 - col0,
             peer,
@@ -86,8 +89,9 @@ Plate::Piece Plate::made_row(int t, Side to) {
 }
 
 double Plate::dearness(const heat::Tile &tile) const {
-    if (!settings.imbalance)
+    if (!settings.imbalance) {
         return 1;
+    }
     const double x = (tile.col0 + tile.col1) / 2.0 / config.cols;
     const double y = (partition.first_row(position) + (tile.row0 + tile.row1) / 2.0) / config.rows;
     return settings.imbalance->factor_of(rank, x, y);
@@ -107,15 +111,19 @@ void Plate::compute() {
 
 std::string Plate::check() const {
     heat::Band whole(config, std::nullopt, 0, config.rows);
-    for (int t = 0; t < config.iterations; ++t)
+    for (int t = 0; t < config.iterations; ++t) {
         whole.sweep({0, config.rows, 0, config.cols});
+    }
     const int first = partition.first_row(position);
-    for (int i = 0; i < band.rows(); ++i)
-        for (int j = 0; j < config.cols; ++j)
-            if (!apps::same_bits(band.row(i)[j], whole.row(first + i)[j]))
+    for (int i = 0; i < band.rows(); ++i) {
+        for (int j = 0; j < config.cols; ++j) {
+            if (!apps::same_bits(band.row(i)[j], whole.row(first + i)[j])) {
                 return apps::wrong_value("plate " + std::to_string(number) + ", row " + std::to_string(first + i) +
                                              ", column " + std::to_string(j),
                                          band.row(i)[j], whole.row(first + i)[j]);
+            }
+        }
+    }
     return "";
 }
 

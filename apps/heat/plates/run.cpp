@@ -7,16 +7,18 @@ namespace plates {
 
 void Run::compute_recorded(Plate &plate) {
     const int step = plate.step(), column = plate.column(step);
-    if (static_cast<std::size_t>(column) < flying.size())
+    if (static_cast<std::size_t>(column) < flying.size()) {
         complete(flying[static_cast<std::size_t>(column)]);
+    }
     const apps::Timed timed(*recorder, Activity::compute, step / plate.pieces(), plate.index(), step % plate.pieces());
     plate.compute();
 }
 
 void Run::add_flying(const Plate::Piece &p, bool sent) {
     const auto column = static_cast<std::size_t>(p.column);
-    if (column >= flying.size())
+    if (column >= flying.size()) {
         flying.resize(column + 1);
+    }
     flying[column].push_back({apps::now(), 0, p.iteration, p.column, p.peer, p.count, recorder->lane().index,
                               static_cast<std::uint8_t>(p.goes_down() ? 1 : 0), sent});
 }
@@ -31,8 +33,9 @@ void Run::complete(std::vector<apps::Message> &messages) {
 }
 
 void Run::end_messages() {
-    for (auto &messages : flying)
+    for (auto &messages : flying) {
         complete(messages);
+    }
 }
 
 } // namespace plates

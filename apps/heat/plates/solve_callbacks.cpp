@@ -30,21 +30,25 @@ public:
     Callbacks &operator=(const Callbacks &) = delete;
 
     void solve() {
-        for (Chain &chain : chains)
+        for (Chain &chain : chains) {
             begin(chain);
+        }
         while (!ready.empty() || pending > 0) {
-            if (pending > 0)
+            if (pending > 0) {
                 poll(); // a plate whose messages have arrived goes first: another rank waits for what it makes
-            if (ready.empty())
+            }
+            if (ready.empty()) {
                 continue;
+            }
             Chain &chain = *ready.front();
             ready.pop_front();
             advance(chain);
         }
-        for (Chain &chain : chains)
+        for (Chain &chain : chains) {
             run.record(Activity::wait, [&] {
                 MPI_Waitall(static_cast<int>(chain.sends.size()), chain.sends.data(), MPI_STATUSES_IGNORE);
             });
+        }
     }
 
 private:
@@ -52,10 +56,11 @@ private:
     void poll() {
         long ran = 0;
         run.record(Activity::poll, [&] { check(thence_progress_some(&ran)); });
-        if (ran > 0 || !ready.empty())
+        if (ran > 0 || !ready.empty()) {
             thence_backoff_found(&backoff);
-        else
+        } else {
             thence_backoff_pause(&backoff);
+        }
     }
 
     struct Chain {
@@ -69,17 +74,21 @@ private:
         Plate &plate = *chain.plate;
         MPI_Request receives[2];
         int count = 0, complete = 1;
-        for (const Plate::Side side : {Plate::above, Plate::below})
-            if (const Plate::Piece piece = plate.needed(plate.step(), side); piece.count > 0)
+        for (const Plate::Side side : {Plate::above, Plate::below}) {
+            if (const Plate::Piece piece = plate.needed(plate.step(), side); piece.count > 0) {
                 receives[count++] = run.receive(piece);
-        if (count > 0)
+            }
+        }
+        if (count > 0) {
             run.record(Activity::start, [&] {
                 check(thence_attach(count, receives, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
             });
-        if (complete != 0)
+        }
+        if (complete != 0) {
             ready.push_back(&chain);
-        else
+        } else {
             ++pending;
+        }
     }
 
     static int arrived(int error, MPI_Status *, void *data) {
@@ -99,8 +108,9 @@ private:
         run.compute(plate);
         sends[0] = run.send(plate.made(step, Plate::above));
         sends[1] = run.send(plate.made(step, Plate::below));
-        if (!plate.done())
+        if (!plate.done()) {
             begin(chain);
+        }
     }
 
     Run &run;

@@ -17,17 +17,19 @@ using scheduler = thence::progress_loop::scheduler; // of the loop in which sync
 
 ex::task<> receive(const thence::communicator &comm, Run &run, Plate::Piece piece) {
     run.started(piece, false);
-    if (piece.count > 0)
+    if (piece.count > 0) {
         co_await comm.recv(std::span(piece.data, static_cast<std::size_t>(piece.count)), piece.peer, piece.tag);
+    }
 }
 
 // Waits for a send that has begun.
 ex::task<> complete(MPI_Request &begun) {
-    if (begun != MPI_REQUEST_NULL)
+    if (begun != MPI_REQUEST_NULL) {
         co_await (ex::just() | thence::transform_mpi([&begun](MPI_Request *request) {
                       *request = std::exchange(begun, MPI_REQUEST_NULL);
                       return MPI_SUCCESS;
                   }));
+    }
 }
 
 // A piece is sent while later ones are computed. To wait for it at once could end in a deadlock: the rank above receives it
@@ -45,8 +47,9 @@ ex::task<> follow(const thence::communicator &comm, Run &run, Plate &plate, sche
         above = run.send(plate.made(step, Plate::above));
         below = run.send(plate.made(step, Plate::below));
     }
-    for (auto &[above, below] : sends)
+    for (auto &[above, below] : sends) {
         co_await ex::when_all(complete(above), complete(below));
+    }
 }
 
 } // namespace

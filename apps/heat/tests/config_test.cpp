@@ -92,8 +92,9 @@ TEST(Config, a_size_is_rows_by_columns_or_one_number) {
     EXPECT_EQ(heat::parse_size("3x4").value().cols, 4);
     EXPECT_EQ(heat::parse_size("3 X 4").value().rows, 3);
     EXPECT_EQ(heat::parse_size("7").value().cols, 7);
-    for (const char *bad : {"", "x", "3x", "x3", "3,4", "3x4x5", "a"})
+    for (const char *bad : {"", "x", "3x", "x3", "3,4", "3x4x5", "a"}) {
         EXPECT_FALSE(heat::parse_size(bad)) << bad;
+    }
 }
 
 } // namespace

@@ -17,8 +17,8 @@ Config plate(int rows, int cols, int block) {
 }
 
 TEST(Partition, bands_follow_one_another_and_none_is_empty) {
-    for (const int rows : {1, 7, 16, 17, 100, 129})
-        for (const int block : {1, 3, 16, 200})
+    for (const int rows : {1, 7, 16, 17, 100, 129}) {
+        for (const int block : {1, 3, 16, 200}) {
             for (int ranks = 1; ranks <= (rows + block - 1) / block && ranks <= 9; ++ranks) {
                 const Partition p(plate(rows, 5, block), ranks);
                 int next = 0;
@@ -30,6 +30,8 @@ TEST(Partition, bands_follow_one_another_and_none_is_empty) {
                 }
                 EXPECT_EQ(next, rows) << rows << " rows, blocks of " << block << ", " << ranks << " ranks";
             }
+        }
+    }
 }
 
 TEST(Partition, too_many_ranks_are_refused_with_a_block_size_that_fits) {
@@ -66,8 +68,9 @@ TEST(Band, sources_keep_their_temperature_and_the_last_lies_on_top) {
     Config c = plate(20, 20, 8);
     c.sources = {{0.5, 0.5, 0.3, 90}, {0.5, 0.5, 0.1, -5}};
     Band b(c, {}, 0, 20);
-    for (int t = 0; t < 5; ++t)
+    for (int t = 0; t < 5; ++t) {
         b.sweep({0, 20, 0, 20});
+    }
     EXPECT_EQ(b.row(10)[10], -5);
     EXPECT_EQ(b.row(10)[6], 90);
     EXPECT_EQ(b.row(6)[10], 90);
@@ -80,23 +83,30 @@ TEST(Band, blocks_in_any_allowed_order_equal_one_sweep_bit_by_bit) {
     Band whole(c, {}, 0, 37), cut(c, {}, 0, 37);
     for (int t = 0; t < 3; ++t) {
         whole.sweep({0, 37, 0, 29});
-        for (int d = 0; d < 9; ++d) // anti-diagonals, each from below
-            for (int i = 4; i >= 0; --i)
-                if (const int k = d - i; k >= 0 && k < 4)
+        for (int d = 0; d < 9; ++d) { // anti-diagonals, each from below
+            for (int i = 4; i >= 0; --i) {
+                if (const int k = d - i; k >= 0 && k < 4) {
                     cut.sweep({8 * i, std::min(8 * i + 8, 37), 8 * k, std::min(8 * k + 8, 29)});
+                }
+            }
+        }
     }
-    for (int i = 0; i < 37; ++i)
-        for (int j = 0; j < 29; ++j)
+    for (int i = 0; i < 37; ++i) {
+        for (int j = 0; j < 29; ++j) {
             ASSERT_EQ(whole.row(i)[j], cut.row(i)[j]) << i << ", " << j;
+        }
+    }
 }
 
 TEST(Band, a_band_starts_as_that_part_of_the_plate_with_its_halo) {
     Config c = plate(40, 20, 8);
     c.sources = {{0.5, 0.5, 0.3, 90}};
     const Band whole(c, {}, 0, 40), part(c, {}, 16, 8);
-    for (int i = -1; i <= 8; ++i)
-        for (int j = -1; j <= 20; ++j)
+    for (int i = -1; i <= 8; ++i) {
+        for (int j = -1; j <= 20; ++j) {
             ASSERT_EQ(part.row(i)[j], whole.row(16 + i)[j]) << i << ", " << j;
+        }
+    }
 }
 
 TEST(Band, a_picture_fills_the_plate) {

@@ -17,8 +17,9 @@ public:
     Play(std::vector<double> costs, std::vector<double> slowness, int tasks_of_each, double gain = 0.7)
         : cost(std::move(costs)), slow(std::move(slowness)), tasks(tasks_of_each) {
         settings.gain = gain;
-        for (std::size_t i = 0; i < cost.size(); ++i)
+        for (std::size_t i = 0; i < cost.size(); ++i) {
             all.emplace_back(settings, static_cast<int>(i), static_cast<int>(cost.size()));
+        }
     }
 
     // Returns the time of the step.
@@ -37,16 +38,19 @@ public:
             measured[i].task_seconds = cost[i] * slow[i];
         }
         const double longest = *std::max_element(busy.begin(), busy.end());
-        for (std::size_t i = 0; i < cost.size(); ++i)
+        for (std::size_t i = 0; i < cost.size(); ++i) {
             measured[i].waited = longest - busy[i];
-        for (offload_quotas &each : all)
+        }
+        for (offload_quotas &each : all) {
             each.balance(measured, longest);
+        }
         return longest;
     }
     double after(int steps) {
         double last = 0;
-        for (int i = 0; i < steps; ++i)
+        for (int i = 0; i < steps; ++i) {
             last = step();
+        }
         return last;
     }
 

@@ -17,8 +17,9 @@ offload::Settings small() {
 }
 
 void compute(Cells &cells, int step) {
-    for (int c = 0; c < cells.count(); ++c)
+    for (int c = 0; c < cells.count(); ++c) {
         CellTask::run(cells.metadata(step, c), cells.input(c), cells.results(c));
+    }
 }
 
 TEST(Check, right_results_are_accepted_and_are_the_next_input) {
@@ -38,7 +39,7 @@ TEST(Check, one_wrong_value_of_any_result_is_named) {
     const struct {
         std::size_t result, place, named;
     } damages[] = {{0, 0, 0}, {0, 63, 63}, {1, 0, 0}, {1, 7, 56}, {2, 0, 7}, {2, 7, 63}};
-    for (const auto &damage : damages)
+    for (const auto &damage : damages) {
         for (const unsigned bit : {0U, 63U}) {
             Cells cells(settings, 0, 2, 1e7);
             compute(cells, 0);
@@ -49,6 +50,7 @@ TEST(Check, one_wrong_value_of_any_result_is_named) {
             std::memcpy(at, &value, sizeof value);
             EXPECT_EQ(cells.advance(0), "step 0, cell 2, value " + std::to_string(damage.named));
         }
+    }
 }
 
 TEST(Check, a_result_that_has_not_come_is_named) {

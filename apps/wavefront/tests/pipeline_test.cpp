@@ -22,8 +22,9 @@ wavefront::Settings settings_of(int iterations) {
 // `first` is the part where the grid begins. `change` may change a message that has arrived: it gets step and memory.
 template <class Change> void compute(Pipeline &first, Pipeline &second, Change change) {
     for (int s = 0; s < first.steps(); ++s) {
-        if (const auto corner = first.needed(s); corner.count > 0)
+        if (const auto corner = first.needed(s); corner.count > 0) {
             *first.incoming(s) = *second.outgoing(s - 1);
+        }
         first.compute();
         ASSERT_EQ(first.made(s).count, second.needed(s).count);
         std::copy_n(first.outgoing(s), first.made(s).count, second.incoming(s));
@@ -46,8 +47,9 @@ TEST(Pipeline, a_wrong_value_is_named_with_its_place_and_how_far_it_is_off) {
     const wavefront::Settings settings = settings_of(1);
     Pipeline parts[2] = {{settings, 0, 0, 2}, {settings, 0, 1, 2}};
     compute(parts[0], parts[1], [](int step, double *lines) {
-        if (step == 1) // lines 4 to 6
+        if (step == 1) { // lines 4 to 6
             lines[1] += 0x1p-40;
+        }
     });
     EXPECT_EQ(parts[0].check(), "");
     EXPECT_EQ(parts[1].check(),
@@ -58,8 +60,9 @@ TEST(Pipeline, a_value_that_is_no_number_is_wrong) {
     const wavefront::Settings settings = settings_of(1);
     Pipeline parts[2] = {{settings, 1, 0, 2}, {settings, 1, 1, 2}};
     compute(parts[1], parts[0], [](int step, double *lines) {
-        if (step == 0)
+        if (step == 0) {
             lines[0] = std::numeric_limits<double>::quiet_NaN();
+        }
     });
     EXPECT_EQ(parts[1].check(), "");
     EXPECT_EQ(parts[0].check(), "grid 1, line 1, column 6: found nan, expected 7, difference nan");

@@ -20,11 +20,14 @@ int main(void) {
     check *version_check = (check *)dlsym(RTLD_DEFAULT, "alpi_version_check");
     spawn *task_spawn = (spawn *)dlsym(RTLD_DEFAULT, "alpi_task_spawn");
     wait_for *waitfor_ns = (wait_for *)dlsym(RTLD_DEFAULT, "alpi_task_waitfor_ns");
-    if (!version_check || !task_spawn || !waitfor_ns || version_check(1, 2) != 0)
+    if (!version_check || !task_spawn || !waitfor_ns || version_check(1, 2) != 0) {
         return 1;
-    if (task_spawn(step, 0, step, 0, "a task", 0) != 0)
+    }
+    if (task_spawn(step, 0, step, 0, "a task", 0) != 0) {
         return 2;
-    while (atomic_load(&steps) != 2)
+    }
+    while (atomic_load(&steps) != 2) {
         waitfor_ns(100000, 0);
+    }
     return 0;
 }

@@ -11,8 +11,9 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     TAMPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         printf("TAMPI's interface: provided %d, nonblocking mode %d\n", provided, on);
+    }
     MPI_Finalize();
     return provided == MPI_THREAD_MULTIPLE && on == 1 && sum == size ? 0 : 1; /* no runtime here can block tasks */
 }

@@ -35,8 +35,9 @@ template <class Change> void compute(Plate (&bands)[2], Change change) {
     // The lower band is one iteration behind, so that every piece that a step needs is made before.
     const int pieces = bands[0].pieces(), steps = bands[0].steps();
     for (int s = 0; s < steps; ++s) {
-        if (s >= pieces)
+        if (s >= pieces) {
             deliver(bands[1], bands[0], Plate::below, s - pieces, s);
+        }
         bands[0].compute();
         deliver(bands[0], bands[1], Plate::above, s, s);
         bands[1].compute();
@@ -56,8 +57,9 @@ TEST(Plate, a_wrong_value_is_named_with_its_place_and_how_far_it_is_off) {
     Plate bands[2] = {{settings, 1, 0, 2}, {settings, 1, 1, 2}};
     const int last = 3 * bands[0].pieces() + 1; // columns 10 to 19 in the last iteration
     compute(bands, [&](int step, Plate::Side side, double *piece) {
-        if (side == Plate::above && step == last)
+        if (side == Plate::above && step == last) {
             piece[7] = std::nextafter(piece[7], 1000) + 0x1p-40;
+        }
     });
     EXPECT_EQ(bands[0].check(), "");
     const std::string text = bands[1].check();
@@ -80,8 +82,9 @@ TEST(Plate, a_value_that_is_no_number_is_wrong) {
     const plates::Settings settings = settings_of(1);
     Plate bands[2] = {{settings, 0, 0, 2}, {settings, 0, 1, 2}};
     compute(bands, [](int step, Plate::Side, double *piece) {
-        if (step == 2)
+        if (step == 2) {
             piece[0] = std::numeric_limits<double>::quiet_NaN();
+        }
     });
     const std::string text = bands[1].check();
     EXPECT_EQ(text.find("plate 0, row 10, column 20: found nan, expected "), 0U) << text;
