@@ -39,14 +39,15 @@ Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
 
 
 class Application:
-    """`sizes`: of the option `size`, in the order of the figure. `arguments`: the same for all runs, at that scale in percent.
+    """`sizes`: of the option `size`, in the order of the figure. `arguments`: the same for all runs, at that scale in percent, on that many
+    cores.
     `names`: what the program calls a variant, where that differs."""
 
     def __init__(self, figure, option, axis, sizes, arguments, names=None):
         self.figure, self.option, self.axis, self.sizes, self.arguments, self.names = figure, option, axis, sizes, arguments, names or {}
 
     def command(self, options, name, variant, size):
-        return [str(options.build / "bin" / name), *self.arguments(options.scale), self.option, str(size), "--variant",
+        return [str(options.build / "bin" / name), *self.arguments(options.scale, options.ranks * options.threads), self.option, str(size), "--variant",
                 self.names.get(variant, variant), "--threads", "1" if variant in ONE_THREAD else str(options.threads), "--verify"]
 
 
@@ -56,12 +57,13 @@ def scaled(number, scale):
 
 APPLICATIONS = {
     "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
-                        lambda scale: [str(ROOT / "apps/heat/configs/sources.cfg"), "--size", "1024x1024", "--iterations", scaled(40, scale)],
+                        lambda scale, cores: [str(ROOT / "apps/heat/configs/sources.cfg"), "--size", f"{256 * max(4, cores)}x1024",
+                                              "--iterations", scaled(40, scale)],
                         {"tampi": "tampi-iwait"}),
     "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
-                       lambda scale: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, scale)]),
+                       lambda scale, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, scale)]),
     "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
-                             lambda scale: ["--size", "32768", "--work", "40", "--chunks", scaled(20, scale)]),
+                             lambda scale, _: ["--size", "32768", "--work", "40", "--chunks", scaled(20, scale)]),
 }
 
 
