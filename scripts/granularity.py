@@ -123,6 +123,13 @@ def measure(options, points):
             point.setdefault("rates", []).append(report.get("updates_per_s_without_refinement", report["updates_per_s"]))
             point.setdefault("mpi_shares", []).append(report["share_of_thread_time"]["mpi"])
             options.mpi = report["mpi"]
+        if options.json:  # after each round: what ends this script later loses no round
+            scaling.write(options.json, result_of(options, points, number + 1))
+
+
+def result_of(options, points, done):
+    return {"what": "granularity", "mpi": options.mpi, "processor": scaling.processor(), "available": len(os.sched_getaffinity(0)),
+            "ranks": options.ranks, "threads": options.threads, "rounds": done, "scale": options.scale, "points": points}
 
 
 def groups(result):
@@ -215,7 +222,7 @@ def parse():
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the steps, 1 to 1000 [100]")
     parser.add_argument("--mpiexec", metavar="PROGRAM", help="launcher of Open MPI, MPICH or Intel MPI [that of the build folder]")
     parser.add_argument("--timeout", type=scaling.limit, default=300, metavar="S", help="seconds for one run [300]")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and results")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and results, after each round")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw throughput and share of MPI, for example granularity.svg")
     parser.add_argument("--from", dest="earlier", type=Path, metavar="FILE", help="run nothing: print and draw what --json wrote")
     options = parser.parse_args()
@@ -273,6 +280,8 @@ def main():
         try:
             result = json.loads(options.earlier.read_text(encoding="utf-8"))
             table(result)
+        except BrokenPipeError:
+            return 1
         except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
@@ -282,11 +291,8 @@ def main():
             options.folder = Path(folder)
             measure(options, points)
         options.progress.end()
-        result = {"what": "granularity", "mpi": options.mpi, "processor": scaling.processor(), "available": len(os.sched_getaffinity(0)),
-                  "ranks": options.ranks, "threads": options.threads, "rounds": options.rounds, "scale": options.scale, "points": points}
+        result = result_of(options, points, options.rounds)
         table(result)
-        if options.json:
-            options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if options.plot:
         draw(result, options.plot)
     return 0

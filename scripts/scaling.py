@@ -212,7 +212,20 @@ def measure(options, points, threaded):
                 fail(f"{point['variant']}: {name} has one thread per rank; write {name}")
             point.setdefault("times_s", []).append(report["time_s"])
             point["values"], options.mpi = said, report.get("mpi")
+        if options.json:  # after each round: what ends this script later loses no round
+            write(options.json, result_of(options, points, number + 1))
     options.progress.end()
+
+
+def result_of(options, points, done):
+    evaluate(points)
+    return {"what": "strong scaling", "program": options.name, "arguments": options.arguments, "mpi": options.mpi,
+            "processor": processor(), "available": options.available, "physical": options.physical,
+            "oversubscribed": options.oversubscribe, "rounds": done, "points": points}
+
+
+def write(file, result):
+    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def evaluate(points):
@@ -300,7 +313,7 @@ def parse():
     parser.add_argument("--launch", metavar="TEXT", help="options of the launcher in place of those for binding; {ranks} and "
                         "{threads} are replaced, for example '--map-by slot:PE={threads} --bind-to core'")
     parser.add_argument("--timeout", type=limit, default=600, metavar="S", help="seconds for one run [600]")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and times")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and times, after each round")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time and efficiency, for example scaling.svg")
     parser.add_argument("--from", dest="earlier", type=Path, metavar="FILE", help="run nothing: print and draw what --json wrote")
     ours = sys.argv[1:]
@@ -360,6 +373,8 @@ def main():
             result = json.loads(options.earlier.read_text(encoding="utf-8"))
             evaluate(result["points"])
             table(result)
+        except BrokenPipeError:
+            return 1
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
@@ -368,13 +383,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             options.folder = Path(folder)
             measure(options, points, threaded)
-        evaluate(points)
-        result = {"what": "strong scaling", "program": options.name, "arguments": options.arguments, "mpi": options.mpi,
-                  "processor": processor(), "available": options.available, "physical": options.physical,
-                  "oversubscribed": options.oversubscribe, "rounds": options.rounds, "points": points}
+        result = result_of(options, points, options.rounds)
         table(result)
-    if options.json and not options.earlier:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if options.plot:
         draw(result, options.plot)
     return 0

@@ -107,9 +107,15 @@ def measure(options):
                 speed = run(options, where, point["variant"], number)
                 if number:
                     point["gflops_of_a_core"].append(speed)
+            if number and options.json:  # after each round: what ends this script later loses no round
+                with open(options.json, "w", encoding="utf-8") as file:
+                    json.dump(result_of(options, points, number), file, indent=1)
     progress.end()
-    return {"what": "qr weak scaling", "cores": options.cores, "tile": options.tile, "tree": options.tree, "rounds": options.rounds,
-            "points": points}
+    return result_of(options, points, options.rounds)
+
+
+def result_of(options, points, done):
+    return {"what": "qr weak scaling", "cores": options.cores, "tile": options.tile, "tree": options.tree, "rounds": done, "points": points}
 
 
 def parse():
@@ -124,7 +130,7 @@ def parse():
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a run may last [120]")
     parser.add_argument("--mpiexec", help="the launcher [that of the build]")
     parser.add_argument("--no-check", action="store_true", help="check no factors: on many cores that takes longer than all else")
-    parser.add_argument("--json", help="keep what was measured in this file")
+    parser.add_argument("--json", help="keep what was measured in this file, after each round")
     parser.add_argument("--from", dest="earlier", help="run nothing: print and draw what --json wrote")
     parser.add_argument("-o", "--output", help="picture to write [qr_weak_scaling.png; none with --json]")
     options = parser.parse_args()
@@ -169,9 +175,6 @@ def main():
         prepare(parser, options)
         result = measure(options)
         table(result)
-        if options.json:
-            with open(options.json, "w", encoding="utf-8") as file:
-                json.dump(result, file, indent=1)
     if options.output:
         draw(result, options.output)
 
