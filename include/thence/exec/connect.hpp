@@ -15,6 +15,8 @@
 #include <thence/exec/operation_state.hpp>
 #include <thence/exec/senders.hpp>
 
+#include <exception>
+
 namespace thence::exec {
 
 namespace detail {
@@ -58,13 +60,14 @@ namespace detail {
 template <class S, class R>
 inline constexpr bool nothrow_connect = noexcept(connect(std::declval<S>(), std::declval<R>()));
 
-/** A receiver that accepts any completion. It is used only in noexcept(), to find out whether connect() throws. */
+/** A receiver that accepts any completion. It is used only in noexcept(), to find out whether connect() throws. Nothing
+ *  calls its functions, but they have bodies: a compiler that does not optimize emits virtual functions that do. */
 template <class Env> struct receiver_archetype {
     using receiver_concept = receiver_t;
-    void set_value(auto &&...) &&noexcept;
-    void set_error(auto &&) &&noexcept;
-    void set_stopped() &&noexcept;
-    Env get_env() const noexcept;
+    void set_value(auto &&...) &&noexcept {}
+    void set_error(auto &&) &&noexcept {}
+    void set_stopped() &&noexcept {}
+    Env get_env() const noexcept { std::terminate(); }
 };
 template <class... Env> struct archetype_for { using type = receiver_archetype<env<>>; };
 template <class Env> struct archetype_for<Env> { using type = receiver_archetype<Env>; };
