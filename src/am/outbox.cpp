@@ -133,40 +133,38 @@ void outbox::flush_touched() noexcept {
     for (destination *d = touched_.exchange(nullptr, std::memory_order_acquire); d != nullptr;) {
         destination *const next = d->next_touched;
         d->is_touched.exchange(false); // before it is looked at: who appends from now on touches it again
-        flush(*d);
-        d->lock.lock();
-        const bool many = owes_many(*d); // after a packet was lost
-        d->lock.unlock();
-        if (many) {
+        if (flush(*d)) [[unlikely]] {  // after a packet was lost
             return_credits(*d, static_cast<int>(d - all_.data()));
         }
         d = next;
     }
 }
 
-void outbox::flush(destination &d) noexcept {
-    for (unsigned i = 0; i < lanes; ++i) {
-        line &l = d.lines[i];
-        while (true) {
-            d.lock.lock();
-            packet *const p = l.first;
-            if (p == nullptr || l.credits == 0) {
-                d.lock.unlock();
-                break;
-            }
-            --l.credits;
-            ++d.packets;
-            l.first = p->next;
-            if (l.first == nullptr) {
-                l.last = nullptr;
-            }
-            add_credits(d, *p);
-            const std::size_t bytes = p->length - sizeof(packet_header);
-            d.lock.unlock();
-            d.queued.fetch_sub(bytes, std::memory_order_relaxed);
-            queued_.fetch_sub(bytes, std::memory_order_relaxed);
-            post(*p);
+bool outbox::flush(destination &d) noexcept {
+    for (;;) {
+        d.lock.lock();
+        line *l = d.lines;
+        while (l != d.lines + lanes && (l->first == nullptr || l->credits == 0)) {
+            ++l;
         }
+        if (l == d.lines + lanes) {
+            const bool many = owes_many(d);
+            d.lock.unlock();
+            return many;
+        }
+        packet *const p = l->first;
+        --l->credits;
+        ++d.packets;
+        l->first = p->next;
+        if (l->first == nullptr) {
+            l->last = nullptr;
+        }
+        add_credits(d, *p);
+        const std::size_t bytes = p->length - sizeof(packet_header);
+        d.lock.unlock();
+        d.queued.fetch_sub(bytes, std::memory_order_relaxed);
+        queued_.fetch_sub(bytes, std::memory_order_relaxed);
+        post(*p);
     }
 }
 

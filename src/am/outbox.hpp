@@ -92,7 +92,7 @@ private:
     };
 
     void post(packet &p) noexcept;
-    void flush(destination &d) noexcept;
+    bool flush(destination &d) noexcept; // true if it owes many credits
     void touch(destination &d) noexcept;
     bool has_room(packet &p, std::size_t bytes) const noexcept;
     static void add_credits(destination &d, packet &p) noexcept;
