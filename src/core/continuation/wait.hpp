@@ -22,7 +22,7 @@ test_result test(continuation_request &cr) noexcept;
 // continuation since.
 test_result report_complete(continuation_request &cr) noexcept;
 // The polling part of a test: lets MPI make progress and polls all sources.
-void poll_for(const continuation_request &cr) noexcept;
+bool poll_for(const continuation_request &cr) noexcept;
 // Blocks until `cr` is complete. Inside a callback it returns MPI_ERR_PENDING if only the return of that callback could
 // make `cr` complete.
 test_result wait(continuation_request &cr) noexcept;
