@@ -190,13 +190,16 @@ typedef struct thence_piece {
 
 /** @brief Put several pieces to one target. As thence_put() for each, but one piece that is wrong is an error before
  *         any is moved.
- *  @param count  the number of pieces.
- *  @param pieces what to put; their segments belong to one space.
- *  @param rank   the target.
- *  @param queue  a queue of the space. The operation belongs to it.
+ *  @param count        the number of pieces, each of any length.
+ *  @param pieces       what to put; their segments belong to one space.
+ *  @param rank         the target.
+ *  @param queue        a queue of the space.
+ *  @param[out] request local completion of all pieces, or null: then they belong to the queue. `MPI_REQUEST_NULL` if
+ *                      all are complete when the call returns. It cannot be cancelled.
  *  @return as thence_put(); `MPI_ERR_ARG` also for a negative count, null `pieces`, and segments of different spaces.
+ *          If MPI fails at a piece, those before it belong to the queue, and `request` is unchanged.
  *  @note Threads: any number at once. */
-THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int rank, int queue);
+THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request);
 
 /** @brief Put several pieces to one target, and set a notification that is seen after all of them.
  *  @param count        the number of pieces.
@@ -205,20 +208,22 @@ THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int ra
  *  @param segment      the segment that has the notification.
  *  @param notification its number.
  *  @param value        what it is set to; not 0.
- *  @param queue        a queue of the space. The operation belongs to it.
+ *  @param queue        a queue of the space.
+ *  @param[out] request as for thence_put_list().
  *  @return as thence_put_list() and thence_notify().
  *  @note Threads: any number at once. */
 THENCE_EXPORT int thence_put_list_notify(int count, const thence_piece pieces[], int rank, thence_segment segment,
-                                         unsigned notification, uint32_t value, int queue);
+                                         unsigned notification, uint32_t value, int queue, MPI_Request *request);
 
 /** @brief Get several pieces from one target.
- *  @param count  the number of pieces.
- *  @param pieces what to get.
- *  @param rank   the target.
- *  @param queue  a queue of the space. The operation belongs to it.
+ *  @param count        the number of pieces.
+ *  @param pieces       what to get.
+ *  @param rank         the target.
+ *  @param queue        a queue of the space.
+ *  @param[out] request as for thence_put_list().
  *  @return as thence_put_list().
  *  @note Threads: any number at once. */
-THENCE_EXPORT int thence_get_list(int count, const thence_piece pieces[], int rank, int queue);
+THENCE_EXPORT int thence_get_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request);
 
 /** @brief Add to a 64-bit word of a part, atomically with respect to this call and thence_compare_swap().
  *  @param value        what is added.

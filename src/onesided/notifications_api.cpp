@@ -5,6 +5,7 @@
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
+#include "onesided/own_request.hpp"
 #include "onesided/source.hpp"
 
 #include <memory>
@@ -20,36 +21,15 @@ namespace {
 
 constexpr api::failure null_notification_flag{MPI_ERR_ARG, "flag is null"};
 
-// A waiter that completes a request.
-struct request_waiter : notification::waiter {
-    MPI_Request request;
-};
 // A waiter that calls a function.
 struct callback_waiter : notification::waiter {
     thence_notification_callback *callback;
     void *data;
 };
 
-int query(void *, MPI_Status *status) {
-    if (status != MPI_STATUS_IGNORE) {
-        status->MPI_SOURCE = MPI_ANY_SOURCE;
-        status->MPI_TAG = MPI_ANY_TAG;
-        mpi::table.Status_set_elements(status, MPI_BYTE, 0);
-        mpi::table.Status_set_cancelled(status, 0);
-    }
-    return MPI_SUCCESS;
-}
-int release(void *state) {
-    delete static_cast<request_waiter *>(state);
-    return MPI_SUCCESS;
-}
-int cancel(void *, int) {
-    return MPI_SUCCESS; // it cannot be
-}
-
 void complete_request(notification::waiter &arrived) noexcept {
     onesided::no_longer_waits();
-    mpi::table.Grequest_complete(static_cast<request_waiter &>(arrived).request); // MPI calls release()
+    static_cast<onesided::own_request &>(arrived).complete();
 }
 void call_function(notification::waiter &arrived) noexcept {
     const std::unique_ptr<callback_waiter> owned(&static_cast<callback_waiter &>(arrived));
@@ -153,19 +133,18 @@ int thence_notification_request(thence_segment segment, unsigned first, unsigned
     if (count == 0 || request == nullptr) {
         return fail(call, count == 0 ? none_to_wait_for : reason::null_request);
     }
-    std::unique_ptr<request_waiter> made(new (std::nothrow) request_waiter);
+    std::unique_ptr<onesided::own_request> made(new (std::nothrow) onesided::own_request);
     if (made == nullptr || !made->prepare(count)) {
         return fail(call, reason::no_memory);
     }
     made->arrived = &complete_request;
-    const int code = mpi::table.Grequest_start(&query, &release, &cancel, made.get(), &made->request);
-    if (code != MPI_SUCCESS) {
+    if (const int code = made->start(); code != MPI_SUCCESS) {
         return code;
     }
-    request_waiter &waiter = *made.release(); // MPI owns it
+    onesided::own_request &waiter = *made.release();
     *request = waiter.request;
     if (onesided::wait_for(*object_of(segment), waiter, first, count, values) != result::waits) {
-        mpi::table.Grequest_complete(waiter.request);
+        waiter.complete();
         mpi::table.Wait(request, MPI_STATUS_IGNORE); // complete: it becomes null
     }
     return MPI_SUCCESS;

@@ -22,7 +22,7 @@ class left_behind {
 public:
     // `may_last`: the operation may be incomplete when its call returns.
     left_behind(const place &remote, int number, const completion &how, bool may_last) noexcept
-        : in_(remote.of->in.queue_of(number)), how_(how) {
+        : in_(how.in != nullptr ? *how.in : remote.of->in.queue_of(number)), how_(how) {
         if (how.request != nullptr || (how.completions == 0 && !may_last)) [[likely]] {
             return;
         }
@@ -237,6 +237,7 @@ int noted(const place &at, int code) noexcept {
 template <class Byte, class Transfer>
 int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &how, Transfer transfer) noexcept {
     completion of_part;
+    of_part.in = how.in;
     of_part.end = how.end;
     of_part.local_use = how.local_use;
     of_part.has_room = how.has_room;

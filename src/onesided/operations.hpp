@@ -16,7 +16,8 @@ namespace thence::onesided {
 
 // Who learns of local completion.
 struct completion {
-    MPI_Request *request = nullptr;  // null: the queue, for which the rest is
+    MPI_Request *request = nullptr;  // null: a queue, for which the rest is
+    queue *in = nullptr;             // it, if it is not that of the operation
     std::uint32_t *serial = nullptr; // with a request: where pending::serial goes
     std::uint64_t tag = 0;           // reported by the queue
     std::uint32_t completions = 0;   // so often

@@ -4,6 +4,11 @@
 
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
+#include "onesided/list_request.hpp"
+#include "onesided/source.hpp"
+
+#include <memory>
+#include <new>
 
 using namespace thence;
 using api::fail;
@@ -65,18 +70,82 @@ int atomic(const char *call, wire::kind what, const std::uint64_t (&operands)[2]
     return ended(call, onesided::atomic(what, operands, {object_of(segment), rank, offset}, old, queue, {request}));
 }
 
-// One piece after the other; the notification goes with the last.
-int put_list(const char *call, int count, const thence_piece pieces[], int rank, const signal &after,
-             int queue) noexcept {
-    for (int i = 0; i < count; ++i) {
-        const thence_piece &each = pieces[i];
-        const int code = onesided::put(each.local, each.bytes, {object_of(each.segment), rank, each.offset},
-                                       i + 1 == count ? after : signal{}, queue, {});
-        if (code != MPI_SUCCESS) {
-            return ended(call, code);
+void complete_list(notification::waiter &list) noexcept {
+    onesided::no_longer_waits();
+    static_cast<onesided::list_request &>(list).complete();
+}
+
+// What the operations of a list belong to: a request, or the queue.
+class list_of_operations {
+public:
+    explicit list_of_operations(MPI_Request *request) noexcept : request_(request) {
+        if (request != nullptr) {
+            made_.reset(new (std::nothrow) onesided::list_request);
+            how_.in = made_ != nullptr ? &made_->parts : nullptr;
         }
     }
-    return count == 0 && after.value != 0 ? ended(call, onesided::notify(rank, after, queue, {})) : int{MPI_SUCCESS};
+    bool is_missing() const noexcept { return request_ != nullptr && made_ == nullptr; }
+    const onesided::completion &how() const noexcept { return how_; }
+
+    // `code`: what the operations have returned. After an error those before it belong to the queue.
+    int end(const char *call, int code, onesided::space &in, int queue) noexcept {
+        if (made_ == nullptr) {
+            return ended(call, code);
+        }
+        const bool is_under_way = made_->parts.size() != 0;
+        const int error = code != MPI_SUCCESS || !is_under_way ? code : made_->start();
+        if (error != MPI_SUCCESS) {
+            in.queue_of(queue).add_all_of(made_->parts);
+            return ended(call, error);
+        }
+        *request_ = made_->request;
+        if (is_under_way) {
+            made_->arrived = &complete_list;
+            in.add_list(*made_.release()); // MPI owns it
+        }
+        return MPI_SUCCESS;
+    }
+
+private:
+    MPI_Request *request_;
+    std::unique_ptr<onesided::list_request> made_;
+    onesided::completion how_;
+};
+
+// `start(i, how)` starts the operation of a piece, one after the other.
+template <class Start>
+int start_list(const char *call, int count, onesided::space *in, int queue, MPI_Request *request,
+               Start start) noexcept {
+    if (in == nullptr) { // no piece, and no notification
+        if (request != nullptr) {
+            *request = MPI_REQUEST_NULL;
+        }
+        return MPI_SUCCESS;
+    }
+    list_of_operations list(request);
+    if (list.is_missing()) {
+        return fail(call, reason::no_memory);
+    }
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
+        code = start(i, list.how());
+    }
+    return list.end(call, code, *in, queue);
+}
+
+onesided::space *space_of(int count, const thence_piece pieces[]) noexcept {
+    return count != 0 ? &object_of(pieces[0].segment)->in : nullptr;
+}
+
+int put_list(const char *call, int count, const thence_piece pieces[], int rank, const signal &after, int queue,
+             MPI_Request *request) noexcept {
+    const auto start = [&](int i, const onesided::completion &how) {
+        const thence_piece &each = pieces[i];
+        return onesided::put(each.local, each.bytes, {object_of(each.segment), rank, each.offset},
+                             i + 1 == count ? after : signal{}, queue, how);
+    };
+    const int code = start_list(call, count, space_of(count, pieces), queue, request, start);
+    return count == 0 && after.value != 0 ? ended(call, onesided::notify(rank, after, queue, {})) : code;
 }
 
 } // namespace
@@ -126,16 +195,16 @@ int thence_put_notify(const void *from, size_t bytes, int rank, thence_segment s
     return ended(call, onesided::put(from, bytes, {at, rank, offset}, {at, notification, value}, queue, {request}));
 }
 
-int thence_put_list(int count, const thence_piece pieces[], int rank, int queue) {
+int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request) {
     constexpr const char *call = "thence_put_list";
     if (const mpi::failure why = wrong(count, pieces, rank, queue, nullptr)) {
         return fail(call, why);
     }
-    return put_list(call, count, pieces, rank, {}, queue);
+    return put_list(call, count, pieces, rank, {}, queue, request);
 }
 
 int thence_put_list_notify(int count, const thence_piece pieces[], int rank, thence_segment segment,
-                           unsigned notification, uint32_t value, int queue) {
+                           unsigned notification, uint32_t value, int queue, MPI_Request *request) {
     constexpr const char *call = "thence_put_list_notify";
     onesided::segment *const at = object_of(segment);
     if (const mpi::failure why = onesided::wrong_target(at, rank, queue)) {
@@ -147,22 +216,19 @@ int thence_put_list_notify(int count, const thence_piece pieces[], int rank, the
     if (const mpi::failure why = wrong(count, pieces, rank, queue, &at->in)) {
         return fail(call, why);
     }
-    return put_list(call, count, pieces, rank, {at, notification, value}, queue);
+    return put_list(call, count, pieces, rank, {at, notification, value}, queue, request);
 }
 
-int thence_get_list(int count, const thence_piece pieces[], int rank, int queue) {
+int thence_get_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request) {
     constexpr const char *call = "thence_get_list";
     if (const mpi::failure why = wrong(count, pieces, rank, queue, nullptr)) {
         return fail(call, why);
     }
-    for (int i = 0; i < count; ++i) {
+    const auto start = [&](int i, const onesided::completion &how) {
         const thence_piece &each = pieces[i];
-        const int code = onesided::get(each.local, each.bytes, {object_of(each.segment), rank, each.offset}, queue, {});
-        if (code != MPI_SUCCESS) {
-            return ended(call, code);
-        }
-    }
-    return MPI_SUCCESS;
+        return onesided::get(each.local, each.bytes, {object_of(each.segment), rank, each.offset}, queue, how);
+    };
+    return start_list(call, count, space_of(count, pieces), queue, request, start);
 }
 
 int thence_fetch_add(uint64_t value, int rank, thence_segment segment, size_t offset, uint64_t *old, int queue,

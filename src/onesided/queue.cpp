@@ -70,6 +70,13 @@ void queue::add(pending &added) noexcept {
     }
 }
 
+void queue::add_all_of(queue &other) noexcept {
+    while (pending *const each = other.list_.pop()) {
+        add(*each);
+    }
+    other.size_.store(0, std::memory_order_release);
+}
+
 void queue::add_complete(pending &added) noexcept {
     const std::scoped_lock guard(lock_);
     tags_.add(added);

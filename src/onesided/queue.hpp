@@ -73,6 +73,8 @@ public:
 
     // The queue owns it from now on.
     void add(pending &added) noexcept;
+    // Those of another queue, at which nobody looks.
+    void add_all_of(queue &other) noexcept;
     // The same for an operation with a tag that was complete at once.
     void add_complete(pending &added) noexcept;
     // An operation without a tag that was complete at once.

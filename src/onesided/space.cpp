@@ -135,12 +135,48 @@ bool space::poll() noexcept {
         return false;
     }
     look_now_and_then();
-    const bool some = wires_->poll();
+    bool some = wires_->poll();
+    some = look_at_lists() || some;
     for (queue &each : queues) {
         if (each.has_ends()) { // others may wait for what they set
             each.look();
         }
     }
+    return some;
+}
+
+void space::add_list(list_request &added) noexcept {
+    lists_number_.fetch_add(1, std::memory_order_relaxed);
+    const std::scoped_lock guard(lists_lock_);
+    lists_.add(added);
+}
+
+// True if one is complete.
+bool space::look_at_lists() noexcept {
+    if (lists_number_.load(std::memory_order_relaxed) == 0) {
+        return false;
+    }
+    base::linked_list<notification::waiter> looked_at;
+    base::linked_list<notification::waiter> left;
+    {
+        const std::scoped_lock guard(lists_lock_);
+        looked_at.add_before(lists_);
+    }
+    bool some = false;
+    while (notification::waiter *const each = looked_at.pop()) {
+        auto &list = static_cast<list_request &>(*each);
+        list.parts.look();
+        if (list.parts.size() != 0) {
+            left.add(list);
+            continue;
+        }
+        list.error = list.parts.take_error();
+        call_later(list);
+        lists_number_.fetch_sub(1, std::memory_order_release);
+        some = true;
+    }
+    const std::scoped_lock guard(lists_lock_);
+    lists_.add_before(left);
     return some;
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/base/spin_lock.hpp"
 #include "onesided/health.hpp"
+#include "onesided/list_request.hpp"
 #include "onesided/memory/shared_block.hpp"
 #include "onesided/queue.hpp"
 #include "onesided/segment.hpp"
@@ -124,6 +125,9 @@ public:
     void set_hopeless(void (*function)(space &)) noexcept { hopeless_.store(function, std::memory_order_release); }
     queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
 
+    // A list of operations that was started, not all of which are complete.
+    void add_list(list_request &added) noexcept;
+
     // What a poll does for this space. True if anything has happened.
     bool poll() noexcept;
     bool may_have_arrived() noexcept;
@@ -153,6 +157,7 @@ private:
     int begin_messages() noexcept;
     void leave_list() noexcept;
     void look_now_and_then() noexcept;
+    bool look_at_lists() noexcept;
     int agree(int mine, int &all) noexcept;
     template <class Start> int call_all(Start start) noexcept;
     int error_if_pending(bool mine) noexcept;
@@ -195,6 +200,10 @@ private:
     wire::order arriving_;
     other_function *other_ = nullptr;
     void *other_data_ = nullptr;
+
+    base::spin_lock lists_lock_;
+    base::linked_list<notification::waiter> lists_; // list_request; a poll takes them out while it looks
+    std::atomic<int> lists_number_{0};              // these too
 
     mutable base::spin_lock lock_;    // guards the segments
     std::vector<segment *> segments_; // by number; null: none

@@ -179,7 +179,7 @@ int space::drain() noexcept {
 
 // All processes ask. `mine`: something is pending in this one, other than operations of queues.
 int space::error_if_pending(bool mine) noexcept {
-    int pending = mine ? 1 : 0;
+    int pending = mine || lists_number_.load(std::memory_order_acquire) != 0 ? 1 : 0;
     for (queue &each : queues) {
         each.look();
         pending |= each.size() != 0 ? 1 : 0;

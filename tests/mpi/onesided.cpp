@@ -152,7 +152,7 @@ TEST(onesided, a_list_arrives_before_its_notification) {
                                    {small.data(), small.size(), other, 50},
                                    {nullptr, 0, other, 4096},
                                    {small.data(), small.size(), all.segment, 0}};
-    ASSERT_EQ(thence_put_list_notify(4, pieces, all.next(), other, 1, 9, 1), MPI_SUCCESS);
+    ASSERT_EQ(thence_put_list_notify(4, pieces, all.next(), other, 1, 9, 1, nullptr), MPI_SUCCESS);
     unsigned found = 77;
     ASSERT_EQ(thence_notification_wait(other, 0, 2, &found), MPI_SUCCESS);
     EXPECT_EQ(found, 1U);
@@ -164,15 +164,27 @@ TEST(onesided, a_list_arrives_before_its_notification) {
     EXPECT_TRUE(std::equal(large.begin(), large.end(), all.memory + 4096));
     EXPECT_TRUE(std::equal(small.begin(), small.end(), all.memory));
     EXPECT_TRUE(std::equal(small.begin(), small.end(), static_cast<unsigned char *>(info.memory) + 50));
-    EXPECT_EQ(thence_put_list(0, nullptr, all.next(), 0), MPI_SUCCESS);
+    EXPECT_EQ(thence_put_list(0, nullptr, all.next(), 0, nullptr), MPI_SUCCESS);
 
     std::vector<unsigned char> got(300000);
     std::vector<unsigned char> too(100);
     const thence_piece wanted[] = {{got.data(), got.size(), all.segment, 4096}, {too.data(), too.size(), other, 50}};
-    ASSERT_EQ(thence_get_list(2, wanted, all.rank, 0), MPI_SUCCESS);
+    ASSERT_EQ(thence_get_list(2, wanted, all.rank, 0, nullptr), MPI_SUCCESS);
     ASSERT_EQ(thence_queue_flush(all.space, 0), MPI_SUCCESS);
     EXPECT_EQ(got, large);
     EXPECT_EQ(too, small);
+
+    std::fill(got.begin(), got.end(), std::uint8_t{0});
+    MPI_Request request = MPI_REQUEST_NULL;
+    ASSERT_EQ(thence_get_list(2, wanted, all.next(), 0, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(got, pattern(300000, all.rank));
+    EXPECT_EQ(too, pattern(100, all.rank + 1));
+    MPI_Barrier(MPI_COMM_WORLD); // all have read what is written next
+    ASSERT_EQ(thence_put_list_notify(2, wanted, all.next(), other, 0, 3, 1, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(thence_notification_wait(other, 0, 1, nullptr), MPI_SUCCESS);
+    EXPECT_TRUE(std::equal(large.begin(), large.end(), all.memory + 4096));
     EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
 }
 

@@ -113,21 +113,22 @@ TEST_F(onesided_faults, of_puts_and_gets) {
         // The wrong piece is the last: the others are not put.
         unsigned char some[4] = {1, 2, 3, 4};
         const thence_piece pieces[] = {{some, 4, all_.segment, 0}, {to.data(), w.bytes, all_.segment, w.offset}};
-        EXPECT_EQ(class_of(thence_put_list(2, pieces, w.rank, w.queue)), w.error_class) << w.what;
-        EXPECT_EQ(class_of(thence_get_list(2, pieces, w.rank, w.queue)), w.error_class) << w.what;
-        EXPECT_EQ(class_of(thence_put_list_notify(2, pieces, w.rank, all_.segment, 1, 1, w.queue)), w.error_class)
+        EXPECT_EQ(class_of(thence_put_list(2, pieces, w.rank, w.queue, nullptr)), w.error_class) << w.what;
+        EXPECT_EQ(class_of(thence_get_list(2, pieces, w.rank, w.queue, nullptr)), w.error_class) << w.what;
+        EXPECT_EQ(class_of(thence_put_list_notify(2, pieces, w.rank, all_.segment, 1, 1, w.queue, nullptr)),
+                  w.error_class)
             << w.what;
     }
     EXPECT_EQ(class_of(thence_put(from.data(), 1, 0, nullptr, 0, 0, nullptr)), MPI_ERR_ARG);
     EXPECT_EQ(class_of(thence_put(nullptr, 1, 0, all_.segment, 0, 0, nullptr)), MPI_ERR_ARG);
     EXPECT_EQ(class_of(thence_get(nullptr, 1, 0, all_.segment, 0, 0, nullptr)), MPI_ERR_ARG);
     EXPECT_EQ(thence_put(nullptr, 0, 0, all_.segment, 100, 0, nullptr), MPI_SUCCESS) << "nothing, at the end";
-    EXPECT_EQ(class_of(thence_put_list(-1, nullptr, 0, 0)), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_put_list(1, nullptr, 0, 0)), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(thence_put_list(-1, nullptr, 0, 0, nullptr)), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(thence_put_list(1, nullptr, 0, 0, nullptr)), MPI_ERR_ARG);
     const segment_of other(8, 1);
     const thence_piece mixed[] = {{nullptr, 0, all_.segment, 0}, {nullptr, 0, other.segment, 0}};
-    EXPECT_EQ(class_of(thence_put_list(2, mixed, 0, 0)), MPI_ERR_ARG) << "segments of two spaces";
-    EXPECT_EQ(class_of(thence_put_list_notify(1, mixed, 0, other.segment, 0, 1, 0)), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(thence_put_list(2, mixed, 0, 0, nullptr)), MPI_ERR_ARG) << "segments of two spaces";
+    EXPECT_EQ(class_of(thence_put_list_notify(1, mixed, 0, other.segment, 0, 1, 0, nullptr)), MPI_ERR_ARG);
 }
 
 TEST_F(onesided_faults, of_atomics) {
@@ -155,7 +156,7 @@ TEST_F(onesided_faults, of_notifications) {
     EXPECT_EQ(class_of(thence_notify(all_.size, segment, 0, 1, 0)), MPI_ERR_RANK);
     EXPECT_EQ(class_of(thence_notify(0, segment, 0, 1, 2)), MPI_ERR_ARG) << "there is no such queue";
     EXPECT_EQ(class_of(thence_put_notify(nullptr, 0, 0, segment, 0, 0, 0, 0, nullptr)), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_put_list_notify(0, nullptr, 0, segment, 10, 1, 0)), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(thence_put_list_notify(0, nullptr, 0, segment, 10, 1, 0, nullptr)), MPI_ERR_ARG);
     int flag = 5;
     unsigned found = 5;
     std::uint32_t value = 5;

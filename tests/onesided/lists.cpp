@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests for lists of operations.
+#include "one_process.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace thence::fake {
+namespace {
+
+class list_requests : public one_process {
+protected:
+    list_requests() {
+        thence::mpi::table.Status_set_elements = [](MPI_Status *, MPI_Datatype, int) { return int{MPI_SUCCESS}; };
+        thence::mpi::table.Status_set_cancelled = [](MPI_Status *, int) { return int{MPI_SUCCESS}; };
+    }
+    static bool is_complete(MPI_Request &request, int &code) {
+        int flag = 0;
+        code = thence::mpi::table.Test(&request, &flag, MPI_STATUS_IGNORE);
+        return flag != 0 || code != MPI_SUCCESS;
+    }
+    std::vector<thence_piece> pieces() {
+        return {{local.data(), 40'000, segment, 0},
+                {local.data() + 40'000, 8, segment, 40'000},
+                {nullptr, 0, segment, bytes},
+                {local.data() + 40'008, 50'000, segment, 40'008}};
+    }
+    unsigned char *memory() {
+        thence_segment_info info{};
+        EXPECT_EQ(thence_segment_query(segment, 0, &info, sizeof info), MPI_SUCCESS);
+        return static_cast<unsigned char *>(info.memory);
+    }
+
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+};
+
+TEST_F(list_requests, are_complete_when_all_pieces_are) {
+    local.fill(3);
+    const std::vector<thence_piece> put = pieces();
+    ASSERT_EQ(thence_put_list_notify(4, put.data(), 0, segment, 1, 9, 0, &request), MPI_SUCCESS);
+    ASSERT_NE(request, MPI_REQUEST_NULL);
+    EXPECT_EQ(queue_size(), 0) << "they are not of the queue";
+    EXPECT_EQ(thence_segment_free(&segment), MPI_ERR_PENDING);
+    EXPECT_EQ(thence_space_free(&space), MPI_ERR_PENDING);
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(code, MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    EXPECT_TRUE(eventually([&] { return value_of(1) == 9; }));
+    EXPECT_TRUE(std::all_of(memory(), memory() + 90'008, [](unsigned char each) { return each == 3; }));
+
+    local.fill(0);
+    const std::vector<thence_piece> got = pieces();
+    ASSERT_EQ(thence_get_list(4, got.data(), 0, 1, &request), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(code, MPI_SUCCESS);
+    EXPECT_TRUE(std::all_of(local.begin(), local.begin() + 90'008, [](unsigned char each) { return each == 3; }));
+}
+
+TEST_F(list_requests, may_have_continuations) {
+    cr c;
+    const std::vector<thence_piece> put = pieces();
+    ASSERT_EQ(thence_put_list(4, put.data(), 0, 0, &request), MPI_SUCCESS);
+    int ran = 0;
+    const auto count = [](int error, MPI_Status *, void *data) {
+        *static_cast<int *>(data) += error == MPI_SUCCESS ? 1 : 100;
+        return int{MPI_SUCCESS};
+    };
+    int flag = 1;
+    ASSERT_EQ(thence_attach(1, &request, count, &ran, 0, MPI_STATUSES_IGNORE, c, &flag), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    EXPECT_TRUE(eventually([&] { return ran != 0; }));
+    EXPECT_EQ(ran, 1);
+}
+
+TEST_F(list_requests, are_null_if_all_is_complete_at_once) {
+    request = MPI_Request(world.start());
+    MPI_Request other = request;
+    const thence_piece small{local.data(), 8, segment, 0};
+    EXPECT_EQ(thence_put_list(1, &small, 0, 0, &request), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    request = other;
+    EXPECT_EQ(thence_put_list(0, nullptr, 0, 0, &request), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    request = other;
+    EXPECT_EQ(thence_put_list_notify(0, nullptr, 0, segment, 2, 5, 0, &request), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    EXPECT_TRUE(eventually([&] { return value_of(2) == 5; }));
+    world.complete(other);
+    thence::mpi::table.Wait(&other, MPI_STATUS_IGNORE);
+}
+
+TEST_F(list_requests, leave_the_pieces_before_one_that_fails_to_the_queue) {
+    static int data_messages;
+    data_messages = 0;
+    instead_of_send = [](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *made) {
+        return tag != 0 && ++data_messages == 2 ? int{MPI_ERR_OTHER}
+                                                : send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, made);
+    };
+    const std::vector<thence_piece> put = pieces();
+    EXPECT_EQ(thence_put_list_notify(4, put.data(), 0, segment, 1, 9, 1, &request), MPI_ERR_OTHER);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    EXPECT_EQ(thence_queue_flush(space, 1), MPI_SUCCESS) << "what was started goes on";
+    EXPECT_EQ(queue_size(1), 0);
+    EXPECT_EQ(value_of(1), 0U);
+}
+
+TEST_F(list_requests, tell_the_error_of_a_piece) {
+    onesided::segment &removed = *onesided::object_of(segment);
+    inside().remove_segment(removed); // as if the target had deleted it meanwhile
+    const std::vector<thence_piece> got = pieces();
+    ASSERT_EQ(thence_get_list(4, got.data(), 0, 0, &request), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(code, MPI_ERR_OTHER);
+    EXPECT_TRUE(inside().add_segment(removed));
+}
+
+} // namespace
+} // namespace thence::fake
