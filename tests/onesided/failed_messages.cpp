@@ -231,8 +231,9 @@ TEST_F(failed_messages, a_put_to_a_part_that_was_deleted_is_an_error_of_the_queu
         inside().health_of(0).failed = false;
         EXPECT_EQ(which == 0   ? thence_put(local.data(), 8, 0, segment, 0, 1, nullptr)
                   : which == 1 ? thence_put(local.data(), bytes, 0, segment, 0, 1, nullptr)
-                  : which == 2 ? thence_notify(0, segment, 1, 7, 1)
-                               : thence_put_list_notify(1, &piece, 0, segment, 1, 7, 1, nullptr), // data alone have a place
+                  : which == 2
+                      ? thence_notify(0, segment, 1, 7, 1)
+                      : thence_put_list_notify(1, &piece, 0, segment, 1, 7, 1, nullptr), // data alone have a place
                   MPI_SUCCESS);
         expect_that_the_flush_tells(1);
         EXPECT_TRUE(inside().health_of(0).failed.load());
