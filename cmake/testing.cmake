@@ -91,8 +91,9 @@ endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${base}_include.cmake)
 endfunction()
 
-# The compiler takes most of the time of the suite. The libraries under test are optimized as for users.
-set(THENCE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+# The compiler takes most of the time of the suite. The libraries under test are optimized as for users. The builds with sanitizers are
+# RelWithDebInfo: there a test takes a third of the time to compile so.
+set(THENCE_TEST_OPTIONS $<$<CONFIG:Release>:-O1> $<$<CONFIG:RelWithDebInfo>:-O0 -g1>)
 
 function(thence_test_program name sources)
   if(NOT sources)
