@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <mutex>
+#include <new>
 #include <vector>
 
 using namespace thence;
@@ -77,6 +78,24 @@ failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure 
 constinit int keyval = MPI_KEYVAL_INVALID; // of the process
 constinit std::mutex keyval_mutex;
 
+// Those whose memory MPI may still use. They stay, and a tool that looks for lost memory finds them here.
+struct kept_engine {
+    message_engine *of;
+    kept_engine *next;
+};
+constinit kept_engine *kept_engines = nullptr; // under the mutex
+
+// It has ended. `is_clean`: MPI does not use its memory any more.
+void free_or_keep(message_engine *ended_one, bool is_clean) noexcept {
+    if (is_clean) {
+        delete ended_one;
+    } else if (auto *const made = new (std::nothrow) kept_engine{ended_one, nullptr}) {
+        const std::scoped_lock guard(keyval_mutex);
+        made->next = kept_engines;
+        kept_engines = made;
+    }
+}
+
 int at_finalize(MPI_Comm, int, void *left, void *) noexcept {
     auto &engines = *static_cast<std::vector<message_engine *> *>(left);
     for (message_engine *const each : engines) {
@@ -85,9 +104,7 @@ int at_finalize(MPI_Comm, int, void *left, void *) noexcept {
         while (!each->end(code, is_clean)) { // thence_am_quiesce_then() is under way
             each->progress(nullptr);
         }
-        if (is_clean) { // else MPI may still use its memory
-            delete each;
-        }
+        free_or_keep(each, is_clean);
     }
     delete &engines;
     keyval = MPI_KEYVAL_INVALID;
@@ -198,9 +215,7 @@ int thence_am_free(thence_am *freed) {
         return fail(call, is_awaited);
     }
     remove_engine(&e);
-    if (is_clean) { // else MPI may still use its memory
-        delete &e;
-    }
+    free_or_keep(&e, is_clean);
     *freed = nullptr;
     return code;
 }

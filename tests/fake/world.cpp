@@ -337,7 +337,9 @@ void mpi::deliver() {
             return;
         }
         const int bytes = std::min(q->bytes, static_cast<int>(arrived.content.size()));
-        std::memcpy(q->buffer, arrived.content.data(), static_cast<std::size_t>(bytes));
+        if (bytes != 0) { // else the buffers may be null
+            std::memcpy(q->buffer, arrived.content.data(), static_cast<std::size_t>(bytes));
+        }
         complete(handle_of(*q), {0, arrived.tag, bytes, MPI_SUCCESS, false});
     }
 }

@@ -246,7 +246,8 @@ TEST_F(failed_messages, a_put_to_a_part_that_was_deleted_is_an_error_of_the_queu
 }
 
 TEST_F(failed_messages, a_space_whose_user_could_not_begin_is_not_polled) {
-    static std::vector<MPI_Request> posted; // receives that stay with MPI
+    static std::vector<MPI_Request> posted;       // receives that stay with MPI
+    static auto &kept = *new std::vector<void *>; // their memory, which nobody frees
     posted.clear();
     auto &table = thence::mpi::table;
     const auto working = table.Irecv;
@@ -254,6 +255,7 @@ TEST_F(failed_messages, a_space_whose_user_could_not_begin_is_not_polled) {
                      MPI_Request *request) {
         const int code = receive_of_fake(buffer, count, type, from, tag, comm, request);
         posted.push_back(*request);
+        kept.push_back(buffer);
         return code;
     };
     std::unique_ptr<onesided::space> begun;

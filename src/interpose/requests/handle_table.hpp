@@ -70,6 +70,8 @@ private:
         unsigned shift;   // of the hash
         std::size_t mask; // of an index
         slot *slots;      // at least half of them are free
+        // The one that it has replaced: a tool that looks for lost memory finds it.
+        const table *replaced;
     };
     static constexpr unsigned bits_of_hash = 64;
     static constexpr unsigned least_size = 8; // a power of two
@@ -91,7 +93,8 @@ private:
         const table *const before = current_.load(std::memory_order_relaxed);
         const unsigned power = before == nullptr ? least_size : bits_of_hash - before->shift + 1;
         const std::size_t size = std::size_t{1} << power;
-        auto *const made = new (std::nothrow) table{bits_of_hash - power, size - 1, new (std::nothrow) slot[size]};
+        auto *const made =
+            new (std::nothrow) table{bits_of_hash - power, size - 1, new (std::nothrow) slot[size], before};
         if (made == nullptr || made->slots == nullptr) {
             delete made;
             return false;
