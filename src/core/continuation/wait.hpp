@@ -21,7 +21,8 @@ test_result test(continuation_request &cr) noexcept;
 // The result for a CR that a completion call has seen idle. It is valid also if another thread has registered a
 // continuation since.
 test_result report_complete(continuation_request &cr) noexcept;
-// The polling part of a test: lets MPI make progress and polls all sources.
+// The polling part of a test: lets MPI make progress and polls all sources. True if run_sources() may have something to
+// do.
 bool poll_for(const continuation_request &cr) noexcept;
 // Blocks until `cr` is complete. Inside a callback it returns MPI_ERR_PENDING if only the return of that callback could
 // make `cr` complete.
