@@ -20,10 +20,10 @@ health::~health() {
 }
 
 void health::watch(int process) noexcept {
-    process_ = process;
 #if defined(SYS_pidfd_open)
     descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, process, 0)); // closed by exec; Linux 5.3
 #endif
+    process_ = process;
 }
 
 void health::look() noexcept {

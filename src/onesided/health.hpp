@@ -43,8 +43,8 @@ private:
     base::spin_lock lock_; // guards the list
     base::linked_list<wire::packet> lost_;
     std::atomic<bool> any_lost_{false};
-    int process_ = 0;     // 0: it is not watched
-    int descriptor_ = -1; // that tells of its end; without it only its number is asked for
+    std::atomic<int> descriptor_{-1}; // that tells of its end; without it only its number is asked for
+    std::atomic<int> process_{0};     // 0: it is not watched; set last, since a poll may look
 };
 
 } // namespace thence::onesided

@@ -44,11 +44,23 @@ int blocked_task::block() noexcept {
     return error_;
 }
 
+// The runtime has refused to block the task, but another thread is about to call its unblock(), or has called it. So it
+// is asked again: it need not block the task now. One that refuses for good is left after about a millisecond.
+void blocked_task::meet_unblock() noexcept {
+    constexpr int most = 100;
+    for (int i = 0; i < most && task_.runtime->block(task_.handle) != 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::microseconds(10));
+    }
+}
+
 // The runtime refuses to block the task, so the worker makes progress instead, until MPI_Finalize begins.
 void blocked_task::poll() noexcept {
     close_polling_calls_at_finalize();
     state expected = state::waits;
-    state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
+    if (!state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel)) {
+        meet_unblock();
+        return;
+    }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     bool has_slept = false;
     while (state_.load(std::memory_order_acquire) != state::done) {

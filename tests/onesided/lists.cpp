@@ -68,9 +68,10 @@ TEST_F(list_requests, may_have_continuations) {
     };
     int flag = 1;
     ASSERT_EQ(thence_attach(1, &request, count, &ran, 0, MPI_STATUSES_IGNORE, c, &flag), MPI_SUCCESS);
-    EXPECT_EQ(flag, 0);
-    EXPECT_TRUE(eventually([&] { return ran != 0; }));
-    EXPECT_EQ(ran, 1);
+    if (flag == 0) { // else the helper has completed it already
+        EXPECT_TRUE(eventually([&] { return ran != 0; }));
+        EXPECT_EQ(ran, 1);
+    }
 }
 
 TEST_F(list_requests, are_null_if_all_is_complete_at_once) {

@@ -10,18 +10,40 @@
 #include <thence/notify.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 namespace thence::fake {
 
+// A function that a test sets while the helper thread may call it.
+class replaceable {
+public:
+    using function = std::function<int(const void *, int, int tag, MPI_Comm, MPI_Request *)>;
+    replaceable &operator=(function set) {
+        const std::scoped_lock guard(mutex_);
+        now_ = std::move(set);
+        return *this;
+    }
+    function now() const {
+        const std::scoped_lock guard(mutex_);
+        return now_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    function now_;
+};
+
 // Called in place of MPI_Isend, if it is set.
-inline std::function<int(const void *, int, int tag, MPI_Comm, MPI_Request *)> instead_of_send;
+inline replaceable instead_of_send;
 inline decltype(thence::mpi::table.Isend) send_of_fake = nullptr;
 // True: a receive with this tag does not start.
-inline bool (*refuses_receive)(int tag) = nullptr;
+inline std::atomic<bool (*)(int tag)> refuses_receive{nullptr};
 inline decltype(thence::mpi::table.Irecv) receive_of_fake = nullptr;
 // How many processes a space has, 1 or 2. Messages to the other one come back from this one, so what the other one is told
 // of them holds for this one.
@@ -29,8 +51,9 @@ inline int processes = 1;
 
 inline int send_or_fail(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                         MPI_Request *request) {
-    return instead_of_send ? instead_of_send(buffer, count, tag, comm, request)
-                           : send_of_fake(buffer, count, type, to, tag, comm, request);
+    const replaceable::function instead = instead_of_send.now();
+    return instead ? instead(buffer, count, tag, comm, request)
+                   : send_of_fake(buffer, count, type, to, tag, comm, request);
 }
 
 inline void hear_from_all(const void *from, int bytes, void *to) {
@@ -76,9 +99,9 @@ inline void install_collectives() {
     receive_of_fake = table.Irecv;
     table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                      MPI_Request *request) {
-        return refuses_receive != nullptr && refuses_receive(tag)
-                   ? int{MPI_ERR_OTHER}
-                   : receive_of_fake(buffer, count, type, from, tag, comm, request);
+        const auto refuses = refuses_receive.load();
+        return refuses != nullptr && refuses(tag) ? int{MPI_ERR_OTHER}
+                                                  : receive_of_fake(buffer, count, type, from, tag, comm, request);
     };
     send_of_fake = table.Isend;
     table.Isend = &send_or_fail;
