@@ -53,6 +53,21 @@ TEST_P(grequests, a_test_finds_work_complete_that_has_ended_before) {
     w.expect_over();
 }
 
+// A test with a limit polls as if inside a callback.
+TEST_P(grequests, a_limited_test_of_a_continuation_request_polls_them) {
+    cr c(0, 1);
+    work w;
+    w.inside = [&] { w.ended = w.polls > 3; };
+    w.start();
+    note n;
+    EXPECT_EQ(attach(w.request, n, c), 0);
+    for (int i = 0; i < 1000 && n.runs == 0; ++i) {
+        c.test();
+    }
+    EXPECT_EQ(n.runs, 1);
+    w.expect_over();
+}
+
 TEST_P(grequests, get_status_polls_too) {
     work w;
     w.start();
