@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tasks/blocked_task.hpp"
 
+#include "core/base/spin_lock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
@@ -8,10 +9,27 @@
 #include "tasks/polling_call.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 #include <utility>
 
 namespace thence::task {
+
+namespace {
+
+// How many calls of a runtime's unblock() are under way, for tasks whose handles have the same hash.
+struct alignas(64) counter {
+    std::atomic<unsigned> number{0};
+};
+constinit counter under_way[64];
+
+std::atomic<unsigned> &under_way_for(void *handle) noexcept {
+    constexpr unsigned bits_of_index = 6;
+    const auto hash = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle)) * 0x9E3779B97F4A7C15U;
+    return under_way[hash >> (64 - bits_of_index)].number;
+}
+
+} // namespace
 
 // The task may go on, and `self` be gone, as soon as the runtime's unblock() has begun, or, if the task polls, as soon
 // as `state_` is `done`.
@@ -19,9 +37,12 @@ int blocked_task::unblock(int error, MPI_Status *, void *data) noexcept {
     auto *self = static_cast<blocked_task *>(data);
     const thence_task task = self->task_;
     self->error_ = error;
+    std::atomic<unsigned> &calls = under_way_for(task.handle);
+    calls.fetch_add(1, std::memory_order_relaxed); // who sees `done` sees this
     if (self->state_.exchange(state::done, std::memory_order_acq_rel) != state::polls) {
         task.runtime->unblock(task.handle);
     }
+    calls.fetch_sub(1, std::memory_order_release);
     return MPI_SUCCESS;
 }
 
@@ -44,13 +65,15 @@ int blocked_task::block() noexcept {
     return error_;
 }
 
-// The runtime has refused to block the task, but another thread is about to call its unblock(), or has called it. So it
-// is asked again: it need not block the task now. One that refuses for good is left after about a millisecond.
+// The runtime has refused to block the task, but another thread is about to call its unblock(), or has called it. That
+// call must have ended before the task ends. Then the runtime is asked again, so that unblock() meets a block(), which
+// need not block the task any more.
 void blocked_task::meet_unblock() noexcept {
-    constexpr int most = 100;
-    for (int i = 0; i < most && task_.runtime->block(task_.handle) != 0; ++i) {
-        std::this_thread::sleep_for(std::chrono::microseconds(10));
+    const std::atomic<unsigned> &calls = under_way_for(task_.handle);
+    for (base::spin_wait wait; calls.load(std::memory_order_acquire) != 0;) {
+        wait();
     }
+    task_.runtime->block(task_.handle);
 }
 
 // The runtime refuses to block the task, so the worker makes progress instead, until MPI_Finalize begins.

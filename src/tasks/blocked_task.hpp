@@ -2,8 +2,9 @@
 // A task that is blocked until a continuation runs. The object lies on the stack of the task.
 //
 // Invariant: block() returns only after unblock() has stored the error, and nothing reads the object after that but the
-// task itself. Each call of the runtime's unblock() meets one of its block() that has succeeded, so the runtime may
-// free what belongs to the task when the task ends.
+// task itself. Each call of the runtime's unblock() meets one of its block() that has succeeded, or, if the runtime
+// refuses to block the task, has ended before block() returns: so the runtime may free what belongs to the task when
+// the task ends.
 #pragma once
 
 #include "core/base/visibility.hpp"
