@@ -10,6 +10,7 @@ the median of its rounds. Every run is compared with a serial one by the program
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -39,16 +40,16 @@ Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
 
 
 class Application:
-    """`sizes`: of the option `size`, in the order of the figure. `arguments`: the same for all runs, at that scale in percent, on that many
-    cores.
+    """`sizes`: of the option `size`, in the order of the figure. `arguments`: for all sizes, given the options and whether a rank has
+    one thread.
     `names`: what the program calls a variant, where that differs."""
 
     def __init__(self, figure, option, axis, sizes, arguments, names=None):
         self.figure, self.option, self.axis, self.sizes, self.arguments, self.names = figure, option, axis, sizes, arguments, names or {}
 
     def command(self, options, name, variant, size):
-        return [str(options.build / "bin" / name), *self.arguments(options.scale, options.ranks * options.threads), self.option, str(size), "--variant",
-                self.names.get(variant, variant), "--threads", "1" if variant in ONE_THREAD else str(options.threads), "--verify"]
+        return [str(options.build / "bin" / name), *self.arguments(options, variant in ONE_THREAD), self.option, str(size),
+                "--variant", self.names.get(variant, variant), "--threads", "1" if variant in ONE_THREAD else str(options.threads), "--verify"]
 
 
 def scaled(number, scale):
@@ -57,13 +58,14 @@ def scaled(number, scale):
 
 APPLICATIONS = {
     "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
-                        lambda scale, cores: [str(ROOT / "apps/heat/configs/sources.cfg"), "--size", f"{256 * max(4, cores)}x1024",
-                                              "--iterations", scaled(40, scale)],
+                        lambda options, _: [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", scaled(40, options.scale),
+                                            "--size", f"{256 * max(4, options.ranks * options.threads)}x1024"],
                         {"tampi": "tampi-iwait"}),
     "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
-                       lambda scale, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, scale)]),
+                       lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, options.scale)]),
     "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
-                             lambda scale, _: ["--size", "32768", "--work", "40", "--chunks", scaled(20, scale)]),
+                             lambda options, one_thread: ["--size", "32768", "--work", "40", "--chunks", scaled(20, options.scale), "--functions",
+                                                          str(options.ranks), "--lanes", str(options.threads if one_thread else 1)]),
 }
 
 
@@ -83,7 +85,7 @@ def launch(options, where, variant):
     """The command that starts the ranks of the variant."""
     ranks, threads = (options.ranks * options.threads, 1) if variant in ONE_THREAD else (options.ranks, options.threads)
     if where == "one":
-        return scaling.launch(options, ranks, threads)
+        return scaling.launch(options, ranks, max(threads, 2))  # unbound: helper threads run beside the one of a rank
     return [sys.executable, str(ROOT / "scripts/two_hosts.py"), "--delay", where, "--ranks", str(ranks // 2), "--mpiexec",
             options.mpiexec, "--"]
 
@@ -217,7 +219,7 @@ def parse():
     parser.add_argument("--variants", default=",".join(VARIANTS), metavar="NAME,...", help="variants [all that are built]")
     parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME,...", help="where the ranks are [one,0us,50us,500us]")
     parser.add_argument("--ranks", type=two_hosts.number_of_ranks, default=2, metavar="N", help="ranks, half of them on each host [2]")
-    parser.add_argument("--threads", type=scaling.rounds, default=1, metavar="T", help="threads of a rank, see below [1]")
+    parser.add_argument("--threads", type=two_hosts.number_of_ranks, default=1, metavar="T", help="threads of a rank, see below [1]")
     parser.add_argument("--rounds", type=scaling.rounds, default=5, metavar="N", help="runs of each point, in turn with the others [5]")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the steps, 1 to 1000 [100]")
     parser.add_argument("--mpiexec", metavar="PROGRAM", help="launcher of Open MPI, MPICH or Intel MPI [that of the build folder]")
@@ -244,6 +246,8 @@ def prepare(options):
     """Checks what is to run. Returns the points."""
     options.build = options.build.absolute()
     options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
+    if not shutil.which(options.mpiexec):
+        fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
     options.launch, options.kind, options.physical = None, two_hosts.family(options.mpiexec), scaling.physical_cores()
     if options.kind is None:
         fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")

@@ -225,7 +225,10 @@ def result_of(options, points, done):
 
 
 def write(file, result):
-    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    """Replaces the file at once, so that one that exists is never half of a result."""
+    part = file.with_name(file.name + ".part")
+    part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    os.replace(part, file)
 
 
 def evaluate(points):

@@ -8,6 +8,7 @@ Shapes and variants are measured in turn, several rounds; a point is the median.
 import argparse
 import json
 import os
+import pathlib
 import re
 import shutil
 import statistics
@@ -47,7 +48,7 @@ def run(options, where, variant, number):
     ranks, threads = where
     size = size_for(options, ranks * threads)
     file, log = os.path.join(options.folder, "run.json"), os.path.join(options.folder, "run.log")
-    command = [*scaling.launch(options, ranks, threads), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
+    command = [*scaling.launch(options, ranks, max(threads, 2)), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
                f"{size}x{size}", "--tile", str(options.tile), "--tree", options.tree, "--progress", "never", "--json", file]
     with open(log, "w", encoding="utf-8") as output:
         status = runs.call(command + (["--no-check"] if number or options.no_check else []), options.timeout, options.environment, output)
@@ -103,13 +104,12 @@ def measure(options):
         for number in range(options.rounds + 1):
             for point in points:
                 where = shape(point["shape"])
-                progress.step(f"{where[0]} x {where[1]}, {point['variant']}, " + (f"run {number}" if number else "checked"))
+                progress.step(f"{where[0]} x {where[1]}, {point['variant']}, " + (f"run {number}" if number or options.no_check else "checked"))
                 speed = run(options, where, point["variant"], number)
                 if number:
                     point["gflops_of_a_core"].append(speed)
             if number and options.json:  # after each round: what ends this script later loses no round
-                with open(options.json, "w", encoding="utf-8") as file:
-                    json.dump(result_of(options, points, number), file, indent=1)
+                scaling.write(options.json, result_of(options, points, number))
     progress.end()
     return result_of(options, points, options.rounds)
 
@@ -130,12 +130,14 @@ def parse():
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a run may last [120]")
     parser.add_argument("--mpiexec", help="the launcher [that of the build]")
     parser.add_argument("--no-check", action="store_true", help="check no factors: on many cores that takes longer than all else")
-    parser.add_argument("--json", help="keep what was measured in this file, after each round")
+    parser.add_argument("--json", type=pathlib.Path, help="keep what was measured in this file, after each round")
     parser.add_argument("--from", dest="earlier", help="run nothing: print and draw what --json wrote")
     parser.add_argument("-o", "--output", help="picture to write [qr_weak_scaling.png; none with --json]")
     options = parser.parse_args()
     if (options.program is None) == (options.earlier is None):
         parser.error("name the program, or a file with --from")
+    if options.json is not None and (options.json.is_dir() or not os.access(options.json.absolute().parent, os.W_OK)):
+        fail(f"{options.json}: cannot write this file")
     if options.output is None and options.json is None:
         options.output = "qr_weak_scaling.png"
     if options.output:
@@ -158,6 +160,8 @@ def prepare(parser, options):
     if not shutil.which(options.mpiexec):
         fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
     options.kind = two_hosts.family(options.mpiexec)
+    if options.kind is None:
+        fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
     options.launch, options.physical, options.cores = None, scaling.physical_cores(), len(os.sched_getaffinity(0))
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
 
@@ -169,7 +173,10 @@ def main():
             with open(options.earlier, encoding="utf-8") as file:
                 result = json.load(file)
             table(result)
-        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            result["tile"], result["tree"], result["rounds"]
+        except BrokenPipeError:
+            return
+        except (OSError, ValueError, KeyError, TypeError, IndexError, argparse.ArgumentTypeError) as error:
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
         prepare(parser, options)
