@@ -22,7 +22,8 @@
  *  request of MPI that is complete then: `MPI_REQUEST_NULL` if that is so when the call returns. Any call of MPI takes
  *  the request, and continuations, senders and tasks too. If it is null, the operation belongs to its queue:
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
- *  If a target on this node has ended, operations of queues fail; a request is MPI's, and may never complete then.
+ *  If a target on this node has ended, operations of queues and of lists fail. The request of a single operation is
+ *  MPI's, and may never complete then. A put that its target refuses later is an error of the queue that it names.
  *
  *  Processes of one node write to each other's memory directly. Others send messages on a communicator of the space;
  *  the receiver makes progress in calls of Thence and, on Open MPI, of MPI. At `MPI_THREAD_MULTIPLE` the helper thread
@@ -66,8 +67,8 @@ THENCE_EXPORT int thence_space_create(MPI_Comm comm, int queues, thence_space *s
 /** @brief Free a space. Collective, and blocks until all operations on it have taken effect.
  *  @param[in,out] space null on return.
  *  @return `MPI_ERR_ARG` (null `space`, or a null space); `MPI_ERR_PENDING` (in some process a segment is not freed, or
- *          an operation of a queue is not complete): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process
- *          of the space, on this node, has ended): the space stays.
+ *          an operation of a queue or the request of a list is not complete): nothing has changed, in all processes;
+ *          `MPI_ERR_OTHER` (a process of the space, on this node, has ended): the space stays.
  *  @note Threads: any; no other thread uses the space meanwhile. */
 THENCE_EXPORT int thence_space_free(thence_space *space);
 
@@ -101,8 +102,8 @@ THENCE_EXPORT int thence_segment_create_on(thence_space space, void *memory, siz
 /** @brief Free a segment. Collective over its space, and blocks until all operations on it have taken effect.
  *  @param[in,out] segment null on return.
  *  @return `MPI_ERR_ARG` (null `segment`, or a null segment); `MPI_ERR_PENDING` (in some process an operation of a
- *          queue is not complete, or a notification is waited for by thence_notification_request() or
- *          thence_notification_continue()): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process of the
+ *          queue or the request of a list is not complete, or a notification is waited for by
+ *          thence_notification_request() or thence_notification_continue()): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process of the
  *          space, on this node, has ended): the segment stays.
  *  @note Threads: any; no other thread uses the segment meanwhile. */
 THENCE_EXPORT int thence_segment_free(thence_segment *segment);
@@ -197,7 +198,8 @@ typedef struct thence_piece {
  *  @param[out] request local completion of all pieces, or null: then they belong to the queue. `MPI_REQUEST_NULL` if
  *                      all are complete when the call returns. It cannot be cancelled.
  *  @return as thence_put(); `MPI_ERR_ARG` also for a negative count, null `pieces`, and segments of different spaces.
- *          If MPI fails at a piece, those before it belong to the queue, and `request` is unchanged.
+ *          After `MPI_ERR_OTHER` and `MPI_ERR_NO_MEM` the pieces that were started belong to the queue, and `request` is
+ *          unchanged.
  *  @note Threads: any number at once. */
 THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request);
 

@@ -144,8 +144,9 @@ int put_list(const char *call, int count, const thence_piece pieces[], int rank,
         return onesided::put(each.local, each.bytes, {object_of(each.segment), rank, each.offset},
                              i + 1 == count ? after : signal{}, queue, how);
     };
-    const int code = start_list(call, count, space_of(count, pieces), queue, request, start);
-    return count == 0 && after.value != 0 ? ended(call, onesided::notify(rank, after, queue, {})) : code;
+    const int code = count == 0 && after.value != 0 ? onesided::notify(rank, after, queue, {}) : int{MPI_SUCCESS};
+    return code == MPI_SUCCESS ? start_list(call, count, space_of(count, pieces), queue, request, start)
+                               : ended(call, code);
 }
 
 } // namespace

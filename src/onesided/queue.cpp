@@ -2,6 +2,7 @@
 #include "onesided/queue.hpp"
 
 #include "core/base/free_list.hpp"
+#include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "onesided/wire/transport.hpp"
 
@@ -116,14 +117,17 @@ void queue::completed(pending &done, int error) noexcept {
     }
 }
 
-bool queue::is_complete(pending &each, bool is_oldest, int &error) noexcept {
+bool queue::is_complete(pending &each, bool is_oldest, bool makes_progress, int &error) noexcept {
     if (each.is_end) {
         error = each.has_failed ? MPI_ERR_OTHER : MPI_SUCCESS;
         return is_oldest;
     }
     int flag = 0;
     MPI_Status status;
-    error = mpi::table.Test(&each.request, &flag, &status);
+    error = MPI_SUCCESS;
+    if (makes_progress || !engine::can_read_requests || engine::read_complete(each.request)) {
+        error = mpi::table.Test(&each.request, &flag, &status);
+    }
     if (error == MPI_SUCCESS && flag == 0 && each.is_hopeless()) {
         if (!wire::transport::abandon(each.request)) {
             each.local_use = nullptr; // MPI may use the memory, so the part stays in use
@@ -141,7 +145,7 @@ bool queue::is_complete(pending &each, bool is_oldest, int &error) noexcept {
     return true;
 }
 
-void queue::look() noexcept {
+void queue::look(bool makes_progress) noexcept {
     std::unique_lock mine(looking_, std::try_to_lock);
     if (!mine.owns_lock() || size() == 0) {
         return;
@@ -155,7 +159,7 @@ void queue::look() noexcept {
     }
     while (pending *const each = looked_at.pop()) { // the oldest first
         int error = MPI_SUCCESS;
-        if (is_complete(*each, left.empty(), error)) {
+        if (is_complete(*each, left.empty(), makes_progress, error)) {
             completed(*each, error);
         } else {
             left.add(*each);

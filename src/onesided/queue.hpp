@@ -80,8 +80,9 @@ public:
     // An operation without a tag that was complete at once.
     void count_complete(std::uint32_t entries) noexcept { untold_.fetch_add(entries, std::memory_order_relaxed); }
 
-    // Tests the requests.
-    void look() noexcept;
+    // Tests the requests. A poll, which makes progress anyway, tests those alone that are complete, where that can be
+    // read.
+    void look(bool makes_progress = true) noexcept;
     int size() const noexcept { return size_.load(std::memory_order_acquire); }
     // How many were added. reached() tells whether the first so many are complete.
     std::uint64_t added() noexcept;
@@ -100,7 +101,7 @@ public:
     bool has_ends() const noexcept { return ends_.load(std::memory_order_relaxed) != 0; }
 
 private:
-    bool is_complete(pending &each, bool is_oldest, int &error) noexcept;
+    bool is_complete(pending &each, bool is_oldest, bool makes_progress, int &error) noexcept;
     void completed(pending &done, int error) noexcept;
     void give_untold_room() noexcept { give_room(untold_.exchange(0, std::memory_order_relaxed)); }
 

@@ -175,8 +175,7 @@ void messages_end() noexcept {
 notification::waiters::result wait_for(segment &at, notification::waiter &added, unsigned first, unsigned count,
                                        std::uint32_t *values) noexcept {
     const continuation::busy_scope no_callback_here;
-    waiting.fetch_add(1, std::memory_order_seq_cst);
-    progress::engage();
+    one_more_waits();
     notification::arrived_list others; // it has overtaken them, since an arrival serves the oldest
     const auto result = at.waiting.add(added, first, count, values, others);
     if (result != notification::waiters::result::waits) {
@@ -191,6 +190,15 @@ notification::waiters::result wait_for(segment &at, notification::waiter &added,
 void call_later(notification::waiter &called) noexcept {
     waiting.fetch_add(1, std::memory_order_seq_cst);
     keep_for_later(called);
+}
+
+void one_more_waits() noexcept {
+    waiting.fetch_add(1, std::memory_order_seq_cst);
+    progress::engage();
+}
+
+bool any_waits() noexcept {
+    return waiting.load(std::memory_order_relaxed) != 0;
 }
 
 void no_longer_waits() noexcept {

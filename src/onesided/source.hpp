@@ -31,12 +31,16 @@ THENCE_INTERNAL notification::waiters::result wait_for(segment &at, notification
 // Calls `arrived` of an object that is in no list in the next run in which callbacks may run. It calls
 // no_longer_waits(). In a poll of a space with messages.
 THENCE_INTERNAL void call_later(notification::waiter &called) noexcept;
+// Something that waits was added: polls look for it until no_longer_waits().
+void one_more_waits() noexcept;
 THENCE_INTERNAL void no_longer_waits() noexcept;
 
 // Calls what waits: waiters of callbacks if callbacks may run on this thread, else they wait in a list for the next
 // run. Returns how many it has called.
 long call(notification::arrived_list &ready, long limit) noexcept;
 
+// True if a request or a callback waits for notifications or for a list.
+THENCE_INTERNAL bool any_waits() noexcept;
 // True if anything must be polled: a wait that looks at memory alone then makes progress too.
 bool must_poll() noexcept;
 

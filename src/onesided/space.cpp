@@ -134,9 +134,10 @@ bool space::poll() noexcept {
     if (!has_messages()) {
         return false;
     }
+    const continuation::busy_scope no_callback_here; // it would wait for this poll, if it waits for this space
     look_now_and_then();
-    bool some = wires_->poll();
-    some = look_at_lists() || some;
+    const bool some = wires_->poll();
+    look_at_lists();
     for (queue &each : queues) {
         if (each.has_ends()) { // others may wait for what they set
             each.look();
@@ -147,46 +148,57 @@ bool space::poll() noexcept {
 
 void space::add_list(list_request &added) noexcept {
     lists_number_.fetch_add(1, std::memory_order_relaxed);
+    one_more_waits();
     const std::scoped_lock guard(lists_lock_);
     lists_.add(added);
 }
 
-// True if one is complete.
-bool space::look_at_lists() noexcept {
+void space::look_at_lists() noexcept {
     if (lists_number_.load(std::memory_order_relaxed) == 0) {
-        return false;
+        return;
     }
     base::linked_list<notification::waiter> looked_at;
     base::linked_list<notification::waiter> left;
+    base::linked_list<notification::waiter> complete;
     {
         const std::scoped_lock guard(lists_lock_);
         looked_at.add_before(lists_);
     }
-    bool some = false;
     while (notification::waiter *const each = looked_at.pop()) {
         auto &list = static_cast<list_request &>(*each);
-        list.parts.look();
+        list.parts.look(false);
         if (list.parts.size() != 0) {
             left.add(list);
-            continue;
+        } else {
+            list.error = list.parts.take_error();
+            complete.add(list);
         }
-        list.error = list.parts.take_error();
-        call_later(list);
-        lists_number_.fetch_sub(1, std::memory_order_release);
-        some = true;
     }
     const std::scoped_lock guard(lists_lock_);
     lists_.add_before(left);
-    return some;
+    complete_lists_.add_before(complete);
+    any_list_is_complete_.store(!complete_lists_.empty(), std::memory_order_release);
 }
 
 bool space::may_have_arrived() noexcept {
+    if (any_list_is_complete_.load(std::memory_order_acquire)) {
+        return true;
+    }
     const std::scoped_lock guard(lock_);
     return std::ranges::any_of(segments_,
                                [](segment *each) { return each != nullptr && each->waiting.may_have_arrived(); });
 }
 
+// The user of the request of a list may free the space as soon as the request is complete.
 void space::look(notification::arrived_list &ready) noexcept {
+    if (any_list_is_complete_.load(std::memory_order_acquire)) {
+        const std::scoped_lock guard(lists_lock_);
+        while (notification::waiter *const each = complete_lists_.pop()) {
+            lists_number_.fetch_sub(1, std::memory_order_release);
+            ready.add(*each);
+        }
+        any_list_is_complete_.store(false, std::memory_order_release);
+    }
     const std::scoped_lock guard(lock_);
     for (segment *each : segments_) {
         if (each != nullptr && each->waiting.may_have_arrived()) {

@@ -157,7 +157,7 @@ private:
     int begin_messages() noexcept;
     void leave_list() noexcept;
     void look_now_and_then() noexcept;
-    bool look_at_lists() noexcept;
+    void look_at_lists() noexcept;
     int agree(int mine, int &all) noexcept;
     template <class Start> int call_all(Start start) noexcept;
     int error_if_pending(bool mine) noexcept;
@@ -201,9 +201,11 @@ private:
     other_function *other_ = nullptr;
     void *other_data_ = nullptr;
 
-    base::spin_lock lists_lock_;
-    base::linked_list<notification::waiter> lists_; // list_request; a poll takes them out while it looks
-    std::atomic<int> lists_number_{0};              // these too
+    base::spin_lock lists_lock_;                             // guards the two lists, of list_request
+    base::linked_list<notification::waiter> lists_;          // a poll takes them out while it looks
+    base::linked_list<notification::waiter> complete_lists_; // their requests are not complete yet
+    std::atomic<int> lists_number_{0};                       // of all three kinds
+    std::atomic<bool> any_list_is_complete_{false};
 
     mutable base::spin_lock lock_;    // guards the segments
     std::vector<segment *> segments_; // by number; null: none

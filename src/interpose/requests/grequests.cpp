@@ -3,13 +3,14 @@
 
 #include "core/progress/progress.hpp"
 #include "mpix/grequest/source.hpp"
+#include "onesided/source.hpp"
 
 namespace thence::interpose {
 
 void poll_first() noexcept {
     progress::has_come();
     if ((progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::no_hook_runs) != 0 &&
-        grequest::any_polled()) {
+        (grequest::any_polled() || onesided::any_waits())) {
         progress::take_turn();
     }
 }

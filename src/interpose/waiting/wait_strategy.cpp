@@ -17,6 +17,7 @@
 #include "interpose/waiting/unchanged.hpp"
 #include "mpix/grequest/source.hpp"
 #include "mpix/messages/requests.hpp"
+#include "onesided/source.hpp"
 
 #include <thence/detail/start_thread.hpp>
 
@@ -119,7 +120,8 @@ const wait_strategy *find_strategy(const char *call) noexcept {
 
 void catch_up() noexcept {
     if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
-        (continuation::something_to_do() || grequest::any_polled() || messages::any_open_request())) {
+        (continuation::something_to_do() || grequest::any_polled() || messages::any_open_request() ||
+         onesided::any_waits())) {
         progress::take_turn();
     }
 }
