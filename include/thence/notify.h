@@ -103,8 +103,8 @@ THENCE_EXPORT int thence_segment_create_on(thence_space space, void *memory, siz
  *  @param[in,out] segment null on return.
  *  @return `MPI_ERR_ARG` (null `segment`, or a null segment); `MPI_ERR_PENDING` (in some process an operation of a
  *          queue or the request of a list is not complete, or a notification is waited for by
- *          thence_notification_request() or thence_notification_continue()): nothing has changed, in all processes; `MPI_ERR_OTHER` (a process of the
- *          space, on this node, has ended): the segment stays.
+ *          thence_notification_request() or thence_notification_continue()): nothing has changed, in all processes;
+ *          `MPI_ERR_OTHER` (a process of the space, on this node, has ended): the segment stays.
  *  @note Threads: any; no other thread uses the segment meanwhile. */
 THENCE_EXPORT int thence_segment_free(thence_segment *segment);
 
@@ -198,8 +198,8 @@ typedef struct thence_piece {
  *  @param[out] request local completion of all pieces, or null: then they belong to the queue. `MPI_REQUEST_NULL` if
  *                      all are complete when the call returns. It cannot be cancelled.
  *  @return as thence_put(); `MPI_ERR_ARG` also for a negative count, null `pieces`, and segments of different spaces.
- *          After `MPI_ERR_OTHER` and `MPI_ERR_NO_MEM` the pieces that were started belong to the queue, and `request` is
- *          unchanged.
+ *          After `MPI_ERR_OTHER` and `MPI_ERR_NO_MEM` the pieces that were started belong to the queue, and `request`
+ *          is unchanged.
  *  @note Threads: any number at once. */
 THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request);
 
