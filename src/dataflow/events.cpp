@@ -12,7 +12,6 @@ namespace thence::libthence_tasks {
 using dataflow::phase;
 using dataflow::suspended;
 using dataflow::task;
-using dataflow::task_scheduler;
 using dataflow::this_thread;
 
 namespace {

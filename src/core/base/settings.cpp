@@ -218,9 +218,10 @@ std::vector<int> parse_processors(std::string_view text) {
     std::vector<int> all;
     while (!text.empty()) {
         const std::string_view part = text.substr(0, text.find(','));
-        const char *const end = part.data() + part.size();
+        const char *const begin = part.data();
+        const char *const end = begin + part.size();
         int first = 0;
-        auto [stop, fault] = std::from_chars(part.data(), end, first);
+        auto [stop, fault] = std::from_chars(begin, end, first);
         int last = first;
         if (fault == std::errc{} && stop != end && *stop == '-') {
             const std::from_chars_result second = std::from_chars(stop + 1, end, last);

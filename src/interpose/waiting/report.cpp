@@ -142,9 +142,8 @@ std::string read_file(const std::string &name) {
         std::fopen(name.c_str(), "re"), [](std::FILE *closed) { return closed != nullptr ? std::fclose(closed) : 0; });
     constexpr std::size_t most = 1 << 26; // a larger file is none of ours
     std::array<char, 4096> part{};
-    for (std::size_t size = 1; file != nullptr && size != 0 && text.size() < most;) {
-        size = std::fread(part.data(), 1, part.size(), file.get());
-        text.append(part.data(), size);
+    while (file != nullptr && std::feof(file.get()) == 0 && std::ferror(file.get()) == 0 && text.size() < most) {
+        text.append(part.data(), std::fread(part.data(), 1, part.size(), file.get()));
     }
     return text;
 }
