@@ -27,10 +27,6 @@ struct callback_waiter : notification::waiter {
     void *data;
 };
 
-void complete_request(notification::waiter &arrived) noexcept {
-    onesided::no_longer_waits();
-    static_cast<onesided::own_request &>(arrived).complete();
-}
 void call_function(notification::waiter &arrived) noexcept {
     const std::unique_ptr<callback_waiter> owned(&static_cast<callback_waiter &>(arrived));
     onesided::no_longer_waits();
@@ -137,7 +133,6 @@ int thence_notification_request(thence_segment segment, unsigned first, unsigned
     if (made == nullptr || !made->prepare(count)) {
         return fail(call, reason::no_memory);
     }
-    made->arrived = &complete_request;
     if (const int code = made->start(); code != MPI_SUCCESS) {
         return code;
     }

@@ -5,7 +5,6 @@
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
 #include "onesided/list_request.hpp"
-#include "onesided/source.hpp"
 
 #include <memory>
 #include <new>
@@ -70,11 +69,6 @@ int atomic(const char *call, wire::kind what, const std::uint64_t (&operands)[2]
     return ended(call, onesided::atomic(what, operands, {object_of(segment), rank, offset}, old, queue, {request}));
 }
 
-void complete_list(notification::waiter &list) noexcept {
-    onesided::no_longer_waits();
-    static_cast<onesided::list_request &>(list).complete();
-}
-
 // What the operations of a list belong to: a request, or the queue.
 class list_of_operations {
 public:
@@ -100,7 +94,6 @@ public:
         }
         *request_ = made_->request;
         if (is_under_way) {
-            made_->arrived = &complete_list;
             in.add_list(*made_.release()); // MPI owns it
         }
         return MPI_SUCCESS;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/own_request.hpp"
 
+#include "onesided/source.hpp"
+
 namespace thence::onesided {
 
 namespace {
@@ -27,7 +29,16 @@ int cancel(void *, int) {
     return MPI_SUCCESS; // it cannot be
 }
 
+void complete_arrived(notification::waiter &all_here) noexcept {
+    no_longer_waits();
+    static_cast<own_request &>(all_here).complete();
+}
+
 } // namespace
+
+own_request::own_request() noexcept {
+    arrived = &complete_arrived;
+}
 
 int own_request::start() noexcept {
     return mpi::table.Grequest_start(&query, &release, &cancel, this, &request);

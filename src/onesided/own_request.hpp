@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request that Thence completes: a generalized request of MPI's. What it waits for calls `arrived`, which calls
-// no_longer_waits() and complete().
+// A request that Thence completes: a generalized request of MPI's. As a waiter it calls no_longer_waits() and
+// complete() when what it waits for has arrived.
 #pragma once
 
 #include "core/mpi/calls.hpp"
@@ -14,7 +14,7 @@ struct own_request : notification::waiter {
     MPI_Request request = MPI_REQUEST_NULL;
     int error = MPI_SUCCESS; // of what it waits for; set before complete()
 
-    own_request() = default;
+    own_request() noexcept;
     own_request &operator=(own_request &&) = delete;
     virtual ~own_request() = default;
 

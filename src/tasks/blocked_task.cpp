@@ -21,10 +21,10 @@ namespace {
 struct alignas(64) counter {
     std::atomic<unsigned> number{0};
 };
-constinit counter under_way[64];
+constexpr unsigned bits_of_index = 6;
+constinit counter under_way[1U << bits_of_index];
 
 std::atomic<unsigned> &under_way_for(void *handle) noexcept {
-    constexpr unsigned bits_of_index = 6;
     const auto hash = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle)) * 0x9E3779B97F4A7C15U;
     return under_way[hash >> (64 - bits_of_index)].number;
 }
