@@ -10,7 +10,6 @@ the median of its rounds. Every run is compared with a serial one by the program
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -82,10 +81,10 @@ def known_variants(program, application):
 
 
 def launch(options, where, variant):
-    """The command that starts the ranks of the variant."""
-    ranks, threads = (options.ranks * options.threads, 1) if variant in ONE_THREAD else (options.ranks, options.threads)
+    """The command that starts the ranks of the variant, unbound: helper threads run beside those of a rank."""
+    ranks = options.ranks * (options.threads if variant in ONE_THREAD else 1)
     if where == "one":
-        return scaling.launch(options, ranks, max(threads, 2))  # unbound: helper threads run beside the one of a rank
+        return scaling.start(options.mpiexec, options.kind, ranks)
     return [sys.executable, str(ROOT / "scripts/two_hosts.py"), "--delay", where, "--ranks", str(ranks // 2), "--mpiexec",
             options.mpiexec, "--"]
 
@@ -235,7 +234,7 @@ def parse():
     if not 1 <= options.scale <= 1000:
         parser.error("--scale is 1 to 1000")
     for file in (options.json, options.plot):
-        if file is not None and (file.is_dir() or not os.access(file.absolute().parent, os.W_OK)):
+        if file is not None and not scaling.can_write(file):
             fail(f"{file}: cannot write this file")
     if options.plot:
         scaling.matplotlib_figures()  # before the runs
@@ -246,11 +245,7 @@ def prepare(options):
     """Checks what is to run. Returns the points."""
     options.build = options.build.absolute()
     options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
-    if not shutil.which(options.mpiexec):
-        fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
-    options.launch, options.kind, options.physical = None, two_hosts.family(options.mpiexec), scaling.physical_cores()
-    if options.kind is None:
-        fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
+    options.kind = two_hosts.known_family(options.mpiexec, fail)
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     names = chosen(options.apps, list(APPLICATIONS), "--apps")
     wanted = chosen(options.variants, list(VARIANTS), "--variants")

@@ -134,16 +134,21 @@ def check_variants(options):
 def launch(options, ranks, threads):
     """The launcher's command. Ranks with several threads are not bound, since they would get one core each. A rank with one
     thread is bound to a core if each can have one."""
-    bound = threads == 1 and ranks <= options.physical
     if options.launch is not None:
         chosen = shlex.split(options.launch.replace("{ranks}", str(ranks)).replace("{threads}", str(threads)))
-    elif options.kind == "openmpi":
+        return [options.mpiexec, *chosen, "-n", str(ranks)]
+    return start(options.mpiexec, options.kind, ranks, threads == 1 and ranks <= options.physical)
+
+
+def start(mpiexec, kind, ranks, bound=False):
+    """The command of a launcher of that family. `bound`: each rank to a core."""
+    if kind == "openmpi":
         chosen = ["--oversubscribe", "--bind-to", "core" if bound else "none"]
-    elif options.kind == "intel":
+    elif kind == "intel":
         chosen = ["-genv", "I_MPI_PIN", "1" if bound else "0"]
     else:
         chosen = ["-bind-to", "core" if bound else "none"]
-    return [options.mpiexec, *chosen, "-n", str(ranks)]
+    return [mpiexec, *chosen, "-n", str(ranks)]
 
 
 def environment(options):
@@ -222,6 +227,10 @@ def result_of(options, points, done):
     return {"what": "strong scaling", "program": options.name, "arguments": options.arguments, "mpi": options.mpi,
             "processor": processor(), "available": options.available, "physical": options.physical,
             "oversubscribed": options.oversubscribe, "rounds": done, "points": points}
+
+
+def can_write(file):
+    return not file.is_dir() and os.access(file.absolute().parent, os.W_OK)
 
 
 def write(file, result):
@@ -326,7 +335,7 @@ def parse():
     if (options.program is None) == (options.earlier is None):
         parser.error("name a program, or a file with --from")
     for file in (options.json, options.plot):
-        if file is not None and (file.is_dir() or not os.access(file.parent, os.W_OK)):
+        if file is not None and not can_write(file):
             fail(f"{file}: cannot write this file")
     if options.plot:
         matplotlib_figures()  # before the runs
@@ -342,11 +351,7 @@ def prepare(options):
     if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
         fail(f"no program {options.program}; build it: cmake --preset release && cmake --build --preset release --target {options.name}")
     options.mpiexec = options.mpiexec or runs.launcher(os.path.dirname(os.path.dirname(options.program)))
-    if not shutil.which(options.mpiexec):
-        fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
-    options.kind = two_hosts.family(options.mpiexec)
-    if options.kind is None:
-        fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
+    options.kind = two_hosts.known_family(options.mpiexec, fail)
     options.available, options.physical = len(os.sched_getaffinity(0)), physical_cores()
     cores = options.cores or default_cores(options.available)
     if max(cores) > options.available and not options.oversubscribe:

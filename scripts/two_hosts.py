@@ -217,6 +217,16 @@ def family(launcher):
     return None
 
 
+def known_family(launcher, give_up):
+    """As family(); calls give_up() with the reason if the launcher is missing, or that of an unknown MPI."""
+    if not shutil.which(launcher):
+        give_up(f"no launcher {launcher}; choose one with --mpiexec")
+    kind = family(launcher)
+    if kind is None:
+        give_up(f"{launcher} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
+    return kind
+
+
 def enter(namespace, host):
     """The command that runs another one, which follows it, on a host. ip also mounts /sys of the namespace, which MPIs
     read."""
@@ -278,11 +288,7 @@ def main():
         fail(f"skipped: {why}", SKIPPED)
     kind = None
     if command:
-        if not shutil.which(options.mpiexec):
-            fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
-        kind = family(options.mpiexec)
-        if kind is None:
-            fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
+        kind = known_family(options.mpiexec, fail)
         if not shutil.which(command[0]):
             fail(f"no program {command[0]}")
 

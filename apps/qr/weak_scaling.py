@@ -6,11 +6,9 @@ given, and draws the speed of each core, as figure 6 of Schuchart et al. 2021. D
 
 Shapes and variants are measured in turn, several rounds; a point is the median. The first run of each is checked, unless --no-check."""
 import argparse
-import json
 import os
 import pathlib
 import re
-import shutil
 import statistics
 import sys
 import tempfile
@@ -23,6 +21,8 @@ import two_hosts  # noqa: E402
 from figures import fail, figures, load, save  # noqa: E402
 
 FORM = {"variant": str, "ranks": int, "threads": int, "rows": int, "tile": int, "time_s": float, "gflops": float, "factors": str}
+POINT = {"ranks": int, "threads": int, "variant": str, "rows": int, "gflops_of_a_core": [float]}
+RESULT = {"cores": int, "tile": int, "tree": str, "rounds": int, "points": [POINT]}
 VARIANTS = {"forkjoin": "#e4a84c", "reference": "#4c78a8", "messages": "#d45f5f"}
 
 
@@ -48,7 +48,7 @@ def run(options, where, variant, number):
     ranks, threads = where
     size = size_for(options, ranks * threads)
     file, log = os.path.join(options.folder, "run.json"), os.path.join(options.folder, "run.log")
-    command = [*scaling.launch(options, ranks, max(threads, 2)), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
+    command = [*scaling.start(options.mpiexec, options.kind, ranks), options.program, "--variant", variant, "--threads", str(threads), "--matrix",
                f"{size}x{size}", "--tile", str(options.tile), "--tree", options.tree, "--progress", "never", "--json", file]
     with open(log, "w", encoding="utf-8") as output:
         status = runs.call(command + (["--no-check"] if number or options.no_check else []), options.timeout, options.environment, output)
@@ -64,14 +64,14 @@ def run(options, where, variant, number):
 def draw(result, output):
     _, pyplot = figures()
     figure, axes = pyplot.subplots(figsize=(8.5, 4.6), constrained_layout=True)
-    shapes, variants = distinct(result, "shape"), distinct(result, "variant")
-    for variant in variants:
+    shapes = distinct(result, shape_of)
+    for variant in distinct(result, variant_of):
         points = [point["gflops_of_a_core"] for point in result["points"] if point["variant"] == variant]
         middle = [statistics.median(each) for each in points]
         axes.errorbar(range(len(shapes)), middle, [[m - min(each) for m, each in zip(middle, points)],
                                                    [max(each) - m for m, each in zip(middle, points)]],
                       marker="o", capsize=3, color=VARIANTS.get(variant), label=variant)
-    axes.set_xticks(range(len(shapes)), [name(shape(where), result["cores"]) for where in shapes])
+    axes.set_xticks(range(len(shapes)), [name(where, result["cores"]) for where in shapes])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("ranks x threads; each core has as many operations")
     axes.set_ylabel("Gflop/s of a core")
@@ -81,29 +81,37 @@ def draw(result, output):
     save(figure, output)
 
 
-def distinct(result, key):
-    return list(dict.fromkeys(point[key] for point in result["points"]))
+def shape_of(point):
+    return point["ranks"], point["threads"]
+
+
+def variant_of(point):
+    return point["variant"]
+
+
+def distinct(result, what):
+    return list(dict.fromkeys(what(point) for point in result["points"]))
 
 
 def table(result):
-    variants = distinct(result, "variant")
+    variants = distinct(result, variant_of)
     print(f"Gflop/s of a core; of more threads than cores, of one of the {result['cores']} cores\n{'ranks x threads':<17}{'matrix':>7}"
           + "".join(f"{variant:>24}" for variant in variants))
-    for where in distinct(result, "shape"):
-        points = [point for point in result["points"] if point["shape"] == where]
+    for where in distinct(result, shape_of):
+        points = [point for point in result["points"] if shape_of(point) == where]
         cells = [point["gflops_of_a_core"] for point in points]
-        print(f"{name(shape(where), result['cores']).splitlines()[0]:<17}{points[0]['rows']:>7}"
+        print(f"{name(where, result['cores']).splitlines()[0]:<17}{points[0]['rows']:>7}"
               + "".join(f"{statistics.median(each):>10.2f} ({min(each):.2f}-{max(each):.2f})" for each in cells))
 
 
 def measure(options):
     progress = runs.Progress((options.rounds + 1) * len(options.shapes) * len(options.variants))
-    points = [{"shape": f"{where[0]}x{where[1]}", "variant": variant, "rows": size_for(options, where[0] * where[1]), "gflops_of_a_core": []}
-              for where in options.shapes for variant in options.variants]
+    points = [{"ranks": ranks, "threads": threads, "variant": variant, "rows": size_for(options, ranks * threads), "gflops_of_a_core": []}
+              for ranks, threads in options.shapes for variant in options.variants]
     with tempfile.TemporaryDirectory() as options.folder:
         for number in range(options.rounds + 1):
             for point in points:
-                where = shape(point["shape"])
+                where = shape_of(point)
                 progress.step(f"{where[0]} x {where[1]}, {point['variant']}, " + (f"run {number}" if number or options.no_check else "checked"))
                 speed = run(options, where, point["variant"], number)
                 if number:
@@ -136,7 +144,7 @@ def parse():
     options = parser.parse_args()
     if (options.program is None) == (options.earlier is None):
         parser.error("name the program, or a file with --from")
-    if options.json is not None and (options.json.is_dir() or not os.access(options.json.absolute().parent, os.W_OK)):
+    if options.json is not None and not scaling.can_write(options.json):
         fail(f"{options.json}: cannot write this file")
     if options.output is None and options.json is None:
         options.output = "qr_weak_scaling.png"
@@ -157,31 +165,19 @@ def prepare(parser, options):
     options.variants = options.variants.split(",")
     options.program = os.path.abspath(options.program)
     options.mpiexec = options.mpiexec or runs.launcher(os.path.dirname(os.path.dirname(options.program)))
-    if not shutil.which(options.mpiexec):
-        fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
-    options.kind = two_hosts.family(options.mpiexec)
-    if options.kind is None:
-        fail(f"{options.mpiexec} is the launcher of an unknown MPI; known are Open MPI, MPICH and Intel MPI")
-    options.launch, options.physical, options.cores = None, scaling.physical_cores(), len(os.sched_getaffinity(0))
+    options.kind = two_hosts.known_family(options.mpiexec, fail)
+    options.cores = len(os.sched_getaffinity(0))
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
 
 
 def main():
     parser, options = parse()
     if options.earlier:
-        try:
-            with open(options.earlier, encoding="utf-8") as file:
-                result = json.load(file)
-            table(result)
-            result["tile"], result["tree"], result["rounds"]
-        except BrokenPipeError:
-            return
-        except (OSError, ValueError, KeyError, TypeError, IndexError, argparse.ArgumentTypeError) as error:
-            fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
+        result = load(options.earlier, "weak_scaling.py --json", RESULT)
     else:
         prepare(parser, options)
         result = measure(options)
-        table(result)
+    table(result)
     if options.output:
         draw(result, options.output)
 
