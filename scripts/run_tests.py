@@ -125,7 +125,8 @@ def reason_of(case):
     if failure is None:
         return case.find("skipped").get("message", "") if case.find("skipped") is not None else "no reason given"
     lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
-    first = next((i for tells in (lambda line: line.endswith(": Failure"), lambda line: "rror" in line)
+    first = next((i for tells in (lambda line: line.endswith(": Failure"), lambda line: line.startswith("rank "),
+                                  lambda line: "rror" in line)
                   for i, line in enumerate(lines) if tells(line)), len(lines) - 4)
     told = " | ".join(lines[max(first, 0):][:4])[:400]
     return f"{failure.get('message')} after {float(case.get('time') or 0):.0f} s: {told}"

@@ -55,6 +55,12 @@ class Summary(unittest.TestCase):
         self.assertEqual(counted.failures[0], "s.b: a.cpp:3 | Expected: 1")
         self.assertIn("program/dead: SEGFAULT", counted.failures[1])
 
+    def test_a_failure_of_a_rank_that_reports_nothing_else_is_named(self):
+        case = run_tests.ElementTree.fromstring(
+            '<testcase name="two_ranks" status="fail" time="1"><failure message="Failed"/><system-out>[ RUN      ] a.b\n'
+            'rank 1: a.b: ../a.cpp:3: Expected: 1, actual: 2\n[       OK ] a.b (1 ms)\n[  PASSED  ] 1 test.\n</system-out></testcase>')
+        self.assertTrue(run_tests.reason_of(case).startswith("Failed after 1 s: rank 1: a.b: ../a.cpp:3: Expected"))
+
     def test_a_failed_build_is_named(self):
         lines = run_tests.summarize([(run_tests.MATRIX[0], run_tests.broken("the build failed"))]).splitlines()
         self.assertEqual(lines[1:], ["failed: release: the build failed", "0 passed, 1 failed"])
