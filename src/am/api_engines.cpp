@@ -80,7 +80,7 @@ constinit std::mutex keyval_mutex;
 
 // Those whose memory MPI may still use. They stay, and a tool that looks for lost memory finds them here.
 struct kept_engine {
-    message_engine *of;
+    message_engine *engine;
     kept_engine *next;
 };
 constinit kept_engine *kept_engines = nullptr; // under the mutex

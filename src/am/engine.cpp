@@ -13,11 +13,11 @@
 namespace thence::am {
 
 bool message_engine::must_not_wait() noexcept {
-    return scope.of != nullptr || (network_.may_call() && network_.in_callback());
+    return scope.engine != nullptr || (network_.may_call() && network_.in_callback());
 }
 
 bool in_handler(const message_engine &of) noexcept {
-    return scope.of == &of;
+    return scope.engine == &of;
 }
 
 message_engine::message_engine(const thence_am_options &in_force)
@@ -105,10 +105,10 @@ int message_engine::progress(long *count) noexcept {
         quiet ended;
         if ((handlers_.held() != 0 || stage_.load(std::memory_order_relaxed) != stage::idle) &&
             !network_.in_callback()) {
-            const message_engine *const outer = std::exchange(scope.of, this); // `failed` must not wait, either
+            const message_engine *const outer = std::exchange(scope.engine, this); // `failed` must not wait, either
             run_held(false);
             ended = step_quiescence();
-            scope.of = outer;
+            scope.engine = outer;
         }
         polling_.unlock();
         if (ended.done != nullptr) {

@@ -81,7 +81,7 @@ private:
                          std::size_t bytes) noexcept;
     transfer *transfer_for(packet_origin &from, const announcement &what, transfer::kind kind,
                            std::size_t payload_bytes) noexcept;
-    void place(packet_origin &from, const announcement &what, piece payload) noexcept;
+    void receive_put(packet_origin &from, const announcement &what, piece payload) noexcept;
     void answer(packet_origin &from, const announcement &what) noexcept;
     void begin_transfer(transfer &t, int error) noexcept;
     void placed(transfer &t, int error, std::size_t bytes) noexcept;

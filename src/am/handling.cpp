@@ -59,9 +59,9 @@ void message_engine::tell(thence_am_done *done, int error, void *data) noexcept 
     if (is_freed_.load(std::memory_order_relaxed)) [[unlikely]] {
         return;
     }
-    const message_engine *const outer = std::exchange(scope.of, this);
+    const message_engine *const outer = std::exchange(scope.engine, this);
     done(error, data);
-    scope.of = outer;
+    scope.engine = outer;
     ++scope.handled;
     if (outer == this || scope.flushes) {
         return;
@@ -82,7 +82,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
     if (head.messages == 0) {
         return;
     }
-    const message_engine *const outer = std::exchange(scope.of, this);
+    const message_engine *const outer = std::exchange(scope.engine, this);
     if (in == lane::handlers) {
         handling_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -116,7 +116,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
         handling_.fetch_sub(1, std::memory_order_relaxed);
     }
     scope.waiting_since = 0;
-    scope.of = outer;
+    scope.engine = outer;
     scope.handled += head.messages;
     outbox_.flush_touched();
     if (from.kept == nullptr) [[likely]] {
@@ -148,9 +148,9 @@ void message_engine::call(const registered_handler &handler, const thence_am_mes
 }
 
 void message_engine::call_alone(const registered_handler &handler, const thence_am_message &m) noexcept {
-    const message_engine *const outer = std::exchange(scope.of, this);
+    const message_engine *const outer = std::exchange(scope.engine, this);
     call(handler, m);
-    scope.of = outer;
+    scope.engine = outer;
     ++scope.handled;
     outbox_.flush_touched();
 }

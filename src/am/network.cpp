@@ -29,7 +29,7 @@ constexpr char broken = 0; // a message of this length is that of say_broken()
 
 int network::state::received(int error, MPI_Status *status, void *data) noexcept {
     receive &r = *static_cast<receive *>(data);
-    state &s = *static_cast<state *>(r.of);
+    state &s = *static_cast<state *>(r.owner);
     int length = 0;
     if (error != MPI_SUCCESS) {
         if (s.give_up(r, error)) {

@@ -21,10 +21,10 @@ struct kept_credit;
 // A message with long data, of a put or a get.
 struct transfer {
     enum class kind {
-        put,    // the data leave
-        answer, // the data leave, for the get of another process
-        place,  // the data arrive, of a put of another process
-        get     // the data arrive
+        put,          // the data leave
+        answer,       // the data leave, for the get of another process
+        incoming_put, // the data arrive, of a put of another process
+        get           // the data arrive
     };
 
     transfer *next = nullptr;

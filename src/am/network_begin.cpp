@@ -40,7 +40,7 @@ void network::state::make_receives(const thence_am_options &in_force, std::size_
     for (std::size_t i = 0; i < receives.size(); ++i) {
         receive &r = receives[i];
         r.to = &to;
-        r.of = this;
+        r.owner = this;
         r.in = static_cast<lane>(i % lanes);
         r.content.resize((whole + 7) / 8);
     }

@@ -17,7 +17,7 @@ struct receive {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status{};
     network_events *to = nullptr;
-    void *of = nullptr;
+    void *owner = nullptr; // a network::state
     lane in = lane::handlers;
     unsigned failures = 0;                  // in a row
     std::atomic<bool> is_unattached{false}; // though it is posted: memory was exhausted

@@ -41,15 +41,15 @@ void outbox::post(packet &p) noexcept {
 
 namespace {
 
-void attach(packet &to, attached told) noexcept {
-    if (told.note != nullptr) {
-        told.note->next = to.notes;
-        to.notes = told.note;
+void attach(packet &to, attached notes) noexcept {
+    if (notes.note != nullptr) {
+        notes.note->next = to.notes;
+        to.notes = notes.note;
     }
-    if (told.announced != nullptr) {
-        told.announced->next = nullptr;
-        (to.announced != nullptr ? to.last_announced->next : to.announced) = told.announced;
-        to.last_announced = told.announced;
+    if (notes.announced != nullptr) {
+        notes.announced->next = nullptr;
+        (to.announced != nullptr ? to.last_announced->next : to.announced) = notes.announced;
+        to.last_announced = notes.announced;
     }
 }
 
@@ -66,7 +66,8 @@ void outbox::add_credits(destination &d, packet &p) noexcept {
     }
 }
 
-int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept {
+int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, attached notes,
+                 bool more_follows) noexcept {
     destination &d = all_[static_cast<std::size_t>(rank)];
     line &l = d.lines[index_of(in)];
     const bool may_call = by_.may_call();
@@ -83,7 +84,7 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, atta
         add_credits(d, *p);
         d.lock.unlock();
         p->append(number, a, b);
-        attach(*p, told);
+        attach(*p, notes);
         post(*p);
         return MPI_SUCCESS;
     }
@@ -100,7 +101,7 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, atta
         l.last = p;
     }
     l.last->append(number, a, b);
-    attach(*l.last, told);
+    attach(*l.last, notes);
     const std::size_t added = sizeof(message_header) + padded(bytes);
     d.queued.fetch_add(added, std::memory_order_relaxed);
     queued_.fetch_add(added, std::memory_order_relaxed);

@@ -43,7 +43,7 @@ public:
 
     // The payload is that of `a` and behind it that of `b`. What is attached is owned from here on if
     // this succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
-    int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept;
+    int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached notes, bool more_follows) noexcept;
     // Counts the announcements to a process.
     std::uint64_t next_serial(int rank) noexcept {
         return all_[static_cast<std::size_t>(rank)].serial.fetch_add(1, std::memory_order_relaxed);

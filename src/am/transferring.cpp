@@ -79,7 +79,7 @@ void message_engine::handle_internal(internal_message what, packet_origin &from,
     announcement a;
     std::memcpy(&a, payload, sizeof a);
     if (what == internal_message::put) {
-        place(from, a, {payload + sizeof a, bytes - sizeof a});
+        receive_put(from, a, {payload + sizeof a, bytes - sizeof a});
     } else {
         answer(from, a);
     }
@@ -104,8 +104,8 @@ transfer *message_engine::transfer_for(packet_origin &from, const announcement &
 }
 
 // The data of a put are coming.
-void message_engine::place(packet_origin &from, const announcement &what, piece payload) noexcept {
-    transfer *const t = transfer_for(from, what, transfer::kind::place, payload.bytes);
+void message_engine::receive_put(packet_origin &from, const announcement &what, piece payload) noexcept {
+    transfer *const t = transfer_for(from, what, transfer::kind::incoming_put, payload.bytes);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, what.number, "a put is lost: there is no memory to receive it");
         break_off(MPI_ERR_NO_MEM, true); // its sender would wait for ever, and another receive would get its data

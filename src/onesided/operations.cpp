@@ -13,16 +13,16 @@ namespace thence::onesided {
 
 namespace {
 
-const part &part_at(const place &at) noexcept {
-    return at.of->part_of(at.rank);
+const part &part_at(const location &at) noexcept {
+    return at.remote_segment->part_of(at.rank);
 }
 
 // What an operation leaves in its queue. It is made before anything is started, and given to the queue afterwards.
 class left_behind {
 public:
     // `may_last`: the operation may be incomplete when its call returns.
-    left_behind(const place &remote, int number, const completion &how, bool may_last) noexcept
-        : in_(how.in != nullptr ? *how.in : remote.of->in.queue_of(number)), how_(how) {
+    left_behind(const location &remote, int number, const completion &how, bool may_last) noexcept
+        : in_(how.in != nullptr ? *how.in : remote.remote_segment->in.queue_of(number)), how_(how) {
         if (how.request != nullptr || (how.completions == 0 && !may_last)) [[likely]] {
             return;
         }
@@ -33,7 +33,7 @@ public:
             made_->completions = how.completions;
             made_->entries = how.completions != 0 ? how.completions : how.entries;
             made_->end = how.end;
-            made_->of_target = &remote.of->in.health_of(remote.rank);
+            made_->of_target = &remote.remote_segment->in.health_of(remote.rank);
         }
     }
     left_behind &operator=(left_behind &&) = delete;
@@ -85,33 +85,33 @@ private:
     bool is_missing_ = false;
 };
 
-bool put_directly(const void *from, std::uint64_t bytes, const place &to, const part &at) noexcept {
+bool put_directly(const void *from, std::uint64_t bytes, const location &to, const part &at) noexcept {
     if (at.how == way::by_memory) [[likely]] {
         if (bytes != 0) {
             std::memmove(at.memory + to.offset, from, bytes); // a rank may move data within its own part
         }
         return true;
     }
-    return memory::write_to(to.of->in.peers[static_cast<std::size_t>(to.rank)].process, at.address + to.offset, from,
-                            bytes);
+    return memory::write_to(to.remote_segment->in.peers[static_cast<std::size_t>(to.rank)].process,
+                            at.address + to.offset, from, bytes);
 }
 
-bool get_directly(void *to, std::uint64_t bytes, const place &from, const part &at) noexcept {
+bool get_directly(void *to, std::uint64_t bytes, const location &from, const part &at) noexcept {
     if (at.how == way::by_memory) {
         std::memmove(to, at.memory + from.offset, bytes);
         return true;
     }
-    return memory::read_from(from.of->in.peers[static_cast<std::size_t>(from.rank)].process, at.address + from.offset,
-                             to, bytes);
+    return memory::read_from(from.remote_segment->in.peers[static_cast<std::size_t>(from.rank)].process,
+                             at.address + from.offset, to, bytes);
 }
 
 // Waits until the target has room for one more, if its user has not. Returns an error code.
-int make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes, const left_behind &rest,
+int make_packet(wire::kind what, int queue, const location &at, std::uint64_t bytes, const left_behind &rest,
                 wire::packet *&made) noexcept {
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
     }
-    if (!rest.has_room() && !at.of->in.wait_for_room(at.rank)) {
+    if (!rest.has_room() && !at.remote_segment->in.wait_for_room(at.rank)) {
         return MPI_ERR_OTHER;
     }
     wire::packet *const p = wire::take_packet();
@@ -121,7 +121,7 @@ int make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes
     p->head = {};
     p->head.what = what;
     p->head.queue = static_cast<std::uint32_t>(queue);
-    p->head.segment = at.of->number;
+    p->head.segment = at.remote_segment->number;
     p->head.offset = at.offset;
     p->head.bytes = bytes;
     p->length = sizeof p->head;
@@ -132,10 +132,10 @@ int make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes
 void add_signal(wire::header &h, const signal &after) noexcept {
     h.notification = after.number;
     h.value = after.value;
-    h.operands[0] = after.value != 0 ? static_cast<std::uint64_t>(after.of->number) : 0;
+    h.operands[0] = after.value != 0 ? static_cast<std::uint64_t>(after.in_segment->number) : 0;
 }
 
-int put_in_packet(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+int put_in_packet(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
                   const completion &how) noexcept {
     left_behind rest(to, queue, how, false);
     wire::packet *p = nullptr;
@@ -147,19 +147,19 @@ int put_in_packet(const void *from, std::uint64_t bytes, const place &to, const 
         std::memcpy(p->data, from, bytes);
     }
     p->length += bytes;
-    const int code = to.of->in.wires().send(*p, to.rank);
+    const int code = to.remote_segment->in.wires().send(*p, to.rank);
     if (code == MPI_SUCCESS) {
         rest.complete();
     }
     return code;
 }
 
-int put_by_messages(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+int put_by_messages(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
                     const completion &how) noexcept {
     if (bytes <= wire::packet::capacity) {
         return put_in_packet(from, bytes, to, after, queue, how);
     }
-    space &in = to.of->in;
+    space &in = to.remote_segment->in;
     left_behind rest(to, queue, how, true);
     wire::packet *p = nullptr;
     int code = make_packet(wire::kind::put, queue, to, bytes, rest, p);
@@ -186,8 +186,8 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
 }
 
 // Sends a packet that is answered by a reply of as many bytes as its header says, which go to `to`.
-int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept {
-    space &in = at.of->in;
+int ask(wire::packet &p, void *to, const location &at, left_behind &rest) noexcept {
+    space &in = at.remote_segment->in;
     const std::uint32_t serial = p.head.serial = in.wires().next_serial();
     const std::uint64_t bytes = p.head.bytes;
     MPI_Request reply = MPI_REQUEST_NULL;
@@ -205,18 +205,18 @@ int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept 
     return MPI_SUCCESS;
 }
 
-int get_by_messages(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
+int get_by_messages(void *to, std::uint64_t bytes, const location &from, int queue, const completion &how) noexcept {
     left_behind rest(from, queue, how, true);
     wire::packet *p = nullptr;
     const int code = make_packet(wire::kind::get, queue, from, bytes, rest, p);
     return code == MPI_SUCCESS ? ask(*p, to, from, rest) : code;
 }
 
-// Each operation looks at a part once: it may be told anew meanwhile, and be shorter then. What does not fit goes by
-// messages, and the target drops it.
-bool is_direct(const part &at, const place &of, std::uint64_t bytes, bool atomic) noexcept {
-    return (at.how == way::by_memory || (at.how == way::by_copy && !atomic)) && of.offset <= at.bytes &&
-           bytes <= at.bytes - of.offset && of.of->in.may_be_direct(of.rank);
+// Each operation looks at a part once: it may be announced anew meanwhile, and be shorter then. What does not fit goes
+// by messages, and the target drops it.
+bool is_direct(const part &at, const location &remote, std::uint64_t bytes, bool atomic) noexcept {
+    return (at.how == way::by_memory || (at.how == way::by_copy && !atomic)) && remote.offset <= at.bytes &&
+           bytes <= at.bytes - remote.offset && remote.remote_segment->in.may_be_direct(remote.rank);
 }
 
 // Whether its owner has deleted it, and this process has not been told of another one. A deletion beside the operation
@@ -225,9 +225,9 @@ bool is_dropped(const part &at) noexcept {
     return (at.how == way::by_memory || at.how == way::by_copy) && at.slots.are_dropped();
 }
 
-int noted(const place &at, int code) noexcept {
+int noted(const location &at, int code) noexcept {
     if (code != MPI_SUCCESS && code != MPI_ERR_NO_MEM) {
-        at.of->in.health_of(at.rank).failed.store(true, std::memory_order_relaxed);
+        at.remote_segment->in.health_of(at.rank).failed.store(true, std::memory_order_relaxed);
     }
     return code;
 }
@@ -235,7 +235,7 @@ int noted(const place &at, int code) noexcept {
 // Transfers in pieces that fit a message; the caller has refused more than one with a request.
 // `transfer(local, bytes, remote, is_last, how)`; the last completes the operation.
 template <class Byte, class Transfer>
-int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &how, Transfer transfer) noexcept {
+int in_pieces(Byte *local, std::uint64_t bytes, location remote, const completion &how, Transfer transfer) noexcept {
     completion of_part;
     of_part.in = how.in;
     of_part.end = how.end;
@@ -254,19 +254,21 @@ int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &
 
 } // namespace
 
-int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+int put(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
         const completion &how) noexcept {
-    if (to.of->in.is_gone(to.rank)) [[unlikely]] {
+    if (to.remote_segment->in.is_gone(to.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
     const part &at = part_at(to);
-    const part &told = after.value == 0 || after.of == to.of ? at : after.of->part_of(to.rank);
-    if (is_dropped(at) || is_dropped(told)) [[unlikely]] {
+    const part &notified =
+        after.value == 0 || after.in_segment == to.remote_segment ? at : after.in_segment->part_of(to.rank);
+    if (is_dropped(at) || is_dropped(notified)) [[unlikely]] {
         return noted(to, MPI_ERR_OTHER);
     }
     if (is_direct(at, to, bytes, false) &&
-        (after.value == 0 || (after.number < told.notifications &&
-                              (&told == &at || is_direct(told, {after.of, to.rank, 0}, 0, false))))) [[likely]] {
+        (after.value == 0 || (after.number < notified.notifications &&
+                              (&notified == &at || is_direct(notified, {after.in_segment, to.rank, 0}, 0, false)))))
+        [[likely]] {
         left_behind rest(to, queue, how, false);
         if (rest.is_missing()) {
             return MPI_ERR_NO_MEM;
@@ -275,20 +277,20 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
             return noted(to, MPI_ERR_OTHER);
         }
         if (after.value != 0) {
-            notification::slots(told.slots).set(after.number, after.value);
+            notification::slots(notified.slots).set(after.number, after.value);
         }
         rest.complete();
         return MPI_SUCCESS;
     }
-    const auto transfer = [&](const void *local, std::uint64_t length, const place &remote, bool is_last,
+    const auto transfer = [&](const void *local, std::uint64_t length, const location &remote, bool is_last,
                               const completion &of_part) {
         return put_by_messages(local, length, remote, is_last ? after : signal{}, queue, of_part);
     };
     return noted(to, in_pieces(static_cast<const unsigned char *>(from), bytes, to, how, transfer));
 }
 
-int get(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
-    if (from.of->in.is_gone(from.rank)) [[unlikely]] {
+int get(void *to, std::uint64_t bytes, const location &from, int queue, const completion &how) noexcept {
+    if (from.remote_segment->in.is_gone(from.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
     const part &at = part_at(from);
@@ -306,32 +308,33 @@ int get(void *to, std::uint64_t bytes, const place &from, int queue, const compl
         rest.complete();
         return MPI_SUCCESS;
     }
-    const auto transfer = [&](void *local, std::uint64_t length, const place &remote, bool, const completion &of_part) {
+    const auto transfer = [&](void *local, std::uint64_t length, const location &remote, bool,
+                              const completion &of_part) {
         return get_by_messages(local, length, remote, queue, of_part);
     };
     return noted(from, in_pieces(static_cast<unsigned char *>(to), bytes, from, how, transfer));
 }
 
 int notify(int rank, const signal &what, int queue, const completion &how) noexcept {
-    return put(nullptr, 0, {what.of, rank, 0}, what, queue, how);
+    return put(nullptr, 0, {what.in_segment, rank, 0}, what, queue, how);
 }
 
-int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old, int queue,
+int atomic(wire::kind what, const std::uint64_t (&operands)[2], const location &at, std::uint64_t *old, int queue,
            const completion &how) noexcept {
-    if (at.of->in.is_gone(at.rank)) [[unlikely]] {
+    if (at.remote_segment->in.is_gone(at.rank)) [[unlikely]] {
         return MPI_ERR_OTHER;
     }
-    const part &of = part_at(at);
-    if (is_dropped(of)) [[unlikely]] {
+    const part &remote = part_at(at);
+    if (is_dropped(remote)) [[unlikely]] {
         return noted(at, MPI_ERR_OTHER);
     }
-    const bool directly = is_direct(of, at, sizeof *old, true);
+    const bool directly = is_direct(remote, at, sizeof *old, true);
     left_behind rest(at, queue, how, !directly);
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
     }
     if (directly) {
-        const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t *>(of.memory + at.offset));
+        const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t *>(remote.memory + at.offset));
         if (what == wire::kind::fetch_add) {
             *old = word.fetch_add(operands[0]);
         } else {

@@ -29,15 +29,15 @@ struct completion {
     bool has_room = false;
 };
 
-struct place {
-    segment *of;
+struct location {
+    segment *remote_segment;
     int rank;
     std::uint64_t offset;
 };
 
 // A notification; its value 0: none.
 struct signal {
-    segment *of = nullptr;
+    segment *in_segment = nullptr;
     unsigned number = 0;
     std::uint32_t value = 0;
 };
@@ -46,11 +46,11 @@ struct signal {
 inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
 
 // All return an error code. After an error the operation is not in the queue, and its room is still taken.
-THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
                         const completion &how) noexcept;
-THENCE_INTERNAL int get(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept;
+THENCE_INTERNAL int get(void *to, std::uint64_t bytes, const location &from, int queue, const completion &how) noexcept;
 THENCE_INTERNAL int notify(int rank, const signal &what, int queue, const completion &how) noexcept;
-THENCE_INTERNAL int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old,
+THENCE_INTERNAL int atomic(wire::kind what, const std::uint64_t (&operands)[2], const location &at, std::uint64_t *old,
                            int queue, const completion &how) noexcept;
 
 } // namespace thence::onesided

@@ -98,7 +98,7 @@ TEST_P(am_network, what_cannot_be_attached_for_lack_of_memory_is_attached_in_a_l
         sent.push_back(packets.take());
         sent.back()->begin(lane::handlers, 0);
         data.push_back(make_transfer(0));
-        data.back()->what = i % 2 == 0 ? transfer::kind::put : transfer::kind::place;
+        data.back()->what = i % 2 == 0 ? transfer::kind::put : transfer::kind::incoming_put;
         data.back()->data = memory.data();
         data.back()->bytes = i % 4 < 2 ? 8 : 0;
         data.back()->tag = i / 2;

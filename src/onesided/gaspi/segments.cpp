@@ -17,14 +17,14 @@ namespace {
 std::mutex registration_mutex; // guards these
 // Of each segment and rank: the number of the last packet that has told of the part, of the last that was acknowledged,
 // and of the last for which the other process had no memory.
-struct told {
+struct registration_of_part {
     std::uint64_t sent = 0;
     std::uint64_t known = 0;
     std::uint64_t refused = 0;
     bool is_known() const noexcept { return known >= sent; }
     bool is_refused() const noexcept { return refused != 0 && refused == sent; }
 };
-std::vector<told> registrations;
+std::vector<registration_of_part> registrations;
 std::uint64_t last_number = 0;
 // What a call that has timed out has done.
 enum class stage : unsigned char { none, registering, barrier };
@@ -34,7 +34,7 @@ std::size_t index_of(const process &self, int number, int rank) noexcept {
     return static_cast<std::size_t>(number) * static_cast<std::size_t>(self.size) + static_cast<std::size_t>(rank);
 }
 
-told &registration(const process &self, int number, int rank) noexcept {
+registration_of_part &registration(const process &self, int number, int rank) noexcept {
     return registrations[index_of(self, number, rank)];
 }
 
@@ -70,24 +70,24 @@ gaspi_return_t tell(process &self, const onesided::segment &view, int rank) noex
     std::uint64_t packet = 0;
     {
         const std::scoped_lock guard(registration_mutex);
-        told &here = registration(self, number, rank);
-        if (!here.is_known() && !here.is_refused()) {
+        registration_of_part &entry = registration(self, number, rank);
+        if (!entry.is_known() && !entry.is_refused()) {
             return GASPI_SUCCESS; // it is under way
         }
-        packet = here.sent = ++last_number;
+        packet = entry.sent = ++last_number;
     }
     const onesided::part_description mine = view.describe();
     const gaspi_return_t code = send(self, rank, {subject::part, packet, 0, &mine, sizeof mine});
     if (code != GASPI_SUCCESS) { // no other thread has told anew: it was under way
         const std::scoped_lock guard(registration_mutex);
-        told &here = registration(self, number, rank);
-        here.sent = here.sent == packet ? here.known : here.sent;
+        registration_of_part &entry = registration(self, number, rank);
+        entry.sent = entry.sent == packet ? entry.known : entry.sent;
     }
     return code;
 }
 
 gaspi_return_t wait_until_known(process &self, gaspi_segment_id_t number, int rank, const deadline &end) noexcept {
-    told now;
+    registration_of_part now;
     const bool in_time = wait_until(self, end, [&] {
         const std::scoped_lock guard(registration_mutex);
         now = registration(self, number, rank);
@@ -222,8 +222,8 @@ void take_part_answer(const wire::packet &p) noexcept {
         return;
     }
     const std::scoped_lock guard(registration_mutex);
-    told &here = registration(*self, static_cast<int>(p.head.operands[1]), p.process);
-    (p.head.serial != 0 ? here.refused : here.known) = p.head.operands[0];
+    registration_of_part &entry = registration(*self, static_cast<int>(p.head.operands[1]), p.process);
+    (p.head.serial != 0 ? entry.refused : entry.known) = p.head.operands[0];
 }
 
 gaspi_return_t wrong_local(const onesided::segment *view, gaspi_offset_t offset, gaspi_size_t bytes) noexcept {

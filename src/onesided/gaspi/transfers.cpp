@@ -12,7 +12,7 @@ namespace thence::gaspi {
 namespace {
 
 using onesided::completion;
-using onesided::place;
+using onesided::location;
 using onesided::signal;
 
 gaspi_return_t code_of(int code) noexcept { // the space knows which rank has failed
@@ -93,13 +93,13 @@ void ask_for_request(completion &how, const informed &who, std::size_t i) noexce
 // The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
 class end_of_reads {
 public:
-    end_of_reads(onesided::queue &of, const signal &told) noexcept : of_(of), made_(onesided::pending::make()) {
+    end_of_reads(onesided::queue &of, const signal &notification) noexcept : of_(of), made_(onesided::pending::make()) {
         if (made_ != nullptr) {
-            made_->local_use = &told.of->own().uses; // the part stays until the notification is set
+            made_->local_use = &notification.in_segment->own().uses; // the part stays until the notification is set
             made_->local_use->fetch_add(1, std::memory_order_relaxed);
-            made_->here = told.of->own().notifications;
-            made_->notification = told.number;
-            made_->value = told.value;
+            made_->here = notification.in_segment->own().notifications;
+            made_->notification = notification.number;
+            made_->value = notification.value;
         }
     }
     end_of_reads &operator=(end_of_reads &&) = delete;
@@ -193,9 +193,9 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     if (!here.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
-    signal told;
+    signal notification;
     if (after != nullptr) {
-        told = {find_view(self, after->segment), after->id, after->value};
+        notification = {find_view(self, after->segment), after->id, after->value};
         count(counter::notifications);
     }
     completion how;
@@ -207,9 +207,10 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         how.completions = is_last && after != nullptr ? 2 * tags : tags;
-        const place to{find_view(self, each.remote_segment), rank, each.remote_offset};
+        const location to{find_view(self, each.remote_segment), rank, each.remote_offset};
         THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
-            return onesided::put(local_address(self, each), each.bytes, to, is_last ? told : signal{}, queue, to_tell);
+            return onesided::put(local_address(self, each), each.bytes, to, is_last ? notification : signal{}, queue,
+                                 to_tell);
         }));
         count(counter::writes);
         count(counter::bytes_written, each.bytes);
@@ -218,7 +219,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         ask_for_request(how, who, 0);
         how.completions = tags;
         return start(here, how,
-                     [&](const completion &to_tell) { return onesided::notify(rank, told, queue, to_tell); });
+                     [&](const completion &to_tell) { return onesided::notify(rank, notification, queue, to_tell); });
     }
     return GASPI_SUCCESS;
 }
@@ -260,7 +261,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         const piece &each = pieces[i];
         ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
-        const place from{find_view(self, each.remote_segment), rank, each.remote_offset};
+        const location from{find_view(self, each.remote_segment), rank, each.remote_offset};
         THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
             return onesided::get(local_address(self, each), each.bytes, from, queue, to_tell);
         }));
