@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <thread>
@@ -20,8 +21,11 @@ namespace {
 
 using namespace thence::threadcomm;
 
+// A handle is a pointer or an int.
 MPI_Comm handle(std::uintptr_t number) {
-    return reinterpret_cast<MPI_Comm>(number);
+    MPI_Comm made{};
+    std::memcpy(&made, &number, sizeof made);
+    return made;
 }
 
 class communicators : public ::testing::Test {
