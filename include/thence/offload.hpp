@@ -89,6 +89,7 @@ public:
     }
 
     /** @brief Collective, once: begin to take tasks of other ranks.
+     *  @throws thence::error on all ranks, if MPI fails on one.
      *  @throws std::invalid_argument on all ranks, if they have added different types.
      *  @throws std::logic_error if it was called before. */
     void begin() {
@@ -146,8 +147,14 @@ public:
         need_begin();
         double waited = 0;
         wait_until([&] { return !state_->has_left(); }, waited, [&](double time) { state_->look_for_late(time); });
-        state_->arrive();
-        wait_until([&] { return state_->here.load(); }, waited, [](double) {});
+        state_->together().arrive();
+        wait_until([&] { return state_->together().is_over(); }, waited, [](double) {});
+        state_->together().gather(state_->measured(waited));
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
+        while (!state_->together().is_over()) {
+            state_->poll();
+            thence_backoff_pause(&backoff);
+        }
         return state_->balance(waited);
     }
 

@@ -16,13 +16,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <thence/detail/atomic.hpp>
 #include <thence/error.hpp>
+#include <thence/offload/collectives.hpp>
 #include <thence/offload/errors.hpp>
 #include <thence/offload/quotas.hpp>
 #include <thence/offload/settings.hpp>
@@ -41,10 +40,11 @@ public:
     };
 
     offload_state(MPI_Comm comm, const offload_settings &given)
-        : settings(given), completions_(settings),
+        : settings(given), completions_(settings), together_(completions_, errors_),
           quotas_(settings, number(comm, MPI_Comm_rank), number(comm, MPI_Comm_size)), slots_(number_of_slots(given)) {
-        check("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
+        offload_check("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+        together_.begin(comm_, number(comm, MPI_Comm_size));
         for (std::size_t i = slots_.size(); i-- > 0;) {
             slots_[i].owner = this, slots_[i].id = static_cast<int>(i);
             free_slots_.push_back(&slots_[i]);
@@ -65,17 +65,17 @@ public:
     }
 
     void begin() {
-        agree();
-        receives_ = std::vector<receive>(static_cast<std::size_t>(settings.receives));
-        for (receive &each : receives_) {
-            each.owner = this;
-            each.message.resize(sizeof(head) + settings.metadata_bytes);
-            check("MPI_Recv_init", MPI_Recv_init(each.message.data(), static_cast<int>(each.message.size()), MPI_BYTE,
-                                                 MPI_ANY_SOURCE, 0, comm_, &each.request));
-            check("MPI_Start", MPI_Start(&each.request));
-            attach(1, &each.request, &metadata_came, &each, &each.status, true);
+        together_.agree(types);
+        int code = MPI_SUCCESS;
+        try {
+            receives_ = std::vector<receive>(static_cast<std::size_t>(settings.receives));
+            post_receives();
+        } catch (const error &failed) {
+            code = failed.code();
+        } catch (const std::bad_alloc &) {
+            code = MPI_ERR_NO_MEM;
         }
-        check("MPI_Barrier", MPI_Barrier(comm_));
+        together_.have_begun(code);
         began_ = MPI_Wtime();
     }
 
@@ -83,7 +83,6 @@ public:
         slot *away = nullptr;
         {
             const std::scoped_lock guard(lock_);
-            left_++;
             if (own_.size() + guests_ready_.size() >= static_cast<std::size_t>(settings.workers) &&
                 !free_slots_.empty()) {
                 if (const int target = quotas_.take(); target >= 0) {
@@ -95,19 +94,25 @@ public:
             }
             if (away == nullptr) {
                 own_.push_back(std::move(made));
-                return;
             }
+            left_++; // nothing is thrown any more: else a task would be waited for that is nowhere
         }
-        away->sent = std::move(made);
-        errors_.kept(comm_, [&] { send(*away); });
+        if (away != nullptr) {
+            away->sent = std::move(made);
+            errors_.kept(comm_, [&] { send(*away); });
+        }
     }
 
-    bool work() {
+    // Makes progress. Throws what has failed.
+    void poll() {
         completions_.poll();
         if (const int code = failure(); code != MPI_SUCCESS) {
             errors_.tell(comm_);
             throw error("a message of an offloaded task, or another rank has broken off", code);
         }
+    }
+    bool work() {
+        poll();
         guest *visiting = nullptr;
         task next;
         {
@@ -149,12 +154,6 @@ public:
         const std::scoped_lock guard(lock_);
         return left_ != 0;
     }
-    // Begins to wait until all ranks are here; `here` is set then.
-    void arrive() {
-        here.store(false);
-        check("MPI_Ibarrier", MPI_Ibarrier(comm_, &barrier_));
-        attach(1, &barrier_, &all_are_here, &here, MPI_STATUSES_IGNORE, false);
-    }
     // The rank has waited for results for `seconds` since it last had a task.
     void look_for_late(double seconds) {
         std::string away;
@@ -171,26 +170,27 @@ public:
         throw lost_tasks("offload: no results for " + std::to_string(static_cast<int>(seconds)) + " s, waiting for " +
                          away + "; is the process dead?");
     }
+    // What the others have to know of this step.
+    offload_measured measured(double waited) {
+        const std::scoped_lock guard(lock_);
+        return {waited, now_.own > 0 ? own_seconds_ / now_.own : 0, static_cast<double>(now_.foreign)};
+    }
     offload_step balance(double waited) {
-        offload_measured mine{waited, now_.own > 0 ? own_seconds_ / now_.own : 0, static_cast<double>(now_.foreign)};
-        std::vector<offload_measured> all(static_cast<std::size_t>(number(comm_, MPI_Comm_size)));
-        constexpr int doubles = sizeof mine / sizeof(double);
-        check("MPI_Allgather", MPI_Allgather(&mine, doubles, MPI_DOUBLE, all.data(), doubles, MPI_DOUBLE, comm_));
         const double now = MPI_Wtime();
         const std::scoped_lock guard(lock_);
         now_.seconds = now - began_, now_.waited = waited;
-        quotas_.balance(all, now_.seconds);
+        quotas_.balance(together_.of_all(), now_.seconds);
         began_ = now, own_seconds_ = 0;
         return std::exchange(now_, {});
     }
 
+    offload_collectives<Completions> &together() { return together_; }
     // The first error of a message.
     int failure() { return errors_.code(); }
     bool has_begun() const { return !receives_.empty(); }
 
     const offload_settings settings;
     std::vector<const offload_type *> types;
-    atomic<bool> here{false};
 
 private:
     using head = offload_head;
@@ -231,30 +231,19 @@ private:
     }
     static int tag_of(int id, int message) { return 1 + id * tags_of_slot + message; }
 
-    static void check(const char *what, int code) {
-        if (code != MPI_SUCCESS) {
-            throw error(what, code);
-        }
-    }
     void attach(int count, MPI_Request requests[], thence_callback *done, void *data, MPI_Status *statuses,
                 bool persistent) {
-        check("thence_attach", completions_.attach(count, requests, done, data, statuses, persistent));
+        offload_check("thence_attach", completions_.attach(count, requests, done, data, statuses, persistent));
     }
-    void agree() {
-        unsigned long long mine = types.size();
-        for (const offload_type *type : types) {
-            mine = mine * 1000003 + type->metadata_bytes * 8 + static_cast<unsigned long long>(type->results);
+    void post_receives() {
+        for (receive &each : receives_) {
+            each.owner = this;
+            each.message.resize(sizeof(head) + settings.metadata_bytes);
+            offload_check("MPI_Recv_init", MPI_Recv_init(each.message.data(), static_cast<int>(each.message.size()),
+                                                         MPI_BYTE, MPI_ANY_SOURCE, 0, comm_, &each.request));
+            offload_check("MPI_Start", MPI_Start(&each.request));
+            attach(1, &each.request, &metadata_came, &each, &each.status, true);
         }
-        mine &= ~0ULL >> 1;
-        unsigned long long both[] = {mine, ~mine}, least[2] = {};
-        check("MPI_Allreduce", MPI_Allreduce(both, least, 2, MPI_UNSIGNED_LONG_LONG, MPI_MIN, comm_));
-        if (least[0] != ~least[1]) {
-            throw std::invalid_argument("offload: the ranks have added different types of tasks, or in another order");
-        }
-    }
-    static int all_are_here(int, MPI_Status *, void *here) { // after an error, too: the next collective reports it
-        static_cast<atomic<bool> *>(here)->store(true);
-        return MPI_SUCCESS;
     }
 
     void send(slot &away) {
@@ -263,10 +252,10 @@ private:
         away.message.resize(sizeof first + sent.metadata.size());
         std::memcpy(away.message.data(), &first, sizeof first);
         std::memcpy(away.message.data() + sizeof first, sent.metadata.data(), sent.metadata.size());
-        check("MPI_Isend", MPI_Isend(away.message.data(), static_cast<int>(away.message.size()), MPI_BYTE, away.target,
-                                     0, comm_, &away.requests[0]));
-        check("MPI_Isend", MPI_Isend(sent.input.data(), static_cast<int>(sent.input.size()), MPI_BYTE, away.target,
-                                     tag_of(away.id, 0), comm_, &away.requests[1]));
+        offload_check("MPI_Isend", MPI_Isend(away.message.data(), static_cast<int>(away.message.size()), MPI_BYTE,
+                                             away.target, 0, comm_, &away.requests[0]));
+        offload_check("MPI_Isend", MPI_Isend(sent.input.data(), static_cast<int>(sent.input.size()), MPI_BYTE,
+                                             away.target, tag_of(away.id, 0), comm_, &away.requests[1]));
         attach(2, away.requests, &was_sent, &away, MPI_STATUSES_IGNORE, false);
     }
     static int was_sent(int code, MPI_Status *, void *data) {
@@ -354,8 +343,8 @@ private:
     void send_results(guest &visiting) {
         for (int i = 0; i < visiting.type->results; ++i) {
             const std::vector<std::byte> &from = visiting.results[i];
-            check("MPI_Isend", MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, visiting.source,
-                                         tag_of(visiting.id, 1 + i), comm_, &visiting.requests[i]));
+            offload_check("MPI_Isend", MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, visiting.source,
+                                                 tag_of(visiting.id, 1 + i), comm_, &visiting.requests[i]));
         }
         attach(visiting.type->results, visiting.requests, &results_sent, &visiting, MPI_STATUSES_IGNORE, false);
     }
@@ -381,8 +370,8 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     std::vector<receive> receives_;
     Completions completions_;
-    MPI_Request barrier_ = MPI_REQUEST_NULL;
     offload_errors errors_;
+    offload_collectives<Completions> together_;
 
     // Guards all that follows. No call of MPI is made, and no task run, while it is held.
     std::mutex lock_;

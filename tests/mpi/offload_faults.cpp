@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// thence/offload.hpp where an operation of MPI fails on the last rank alone, or memory is exhausted. All ranks are told,
+// by an error, and none waits for ever.
+#include <thence/offload.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <unistd.h>
+
+namespace {
+
+bool fails_in_begin = false;
+bool fails_in_barrier = false;
+bool fails_in_gather = false;
+thread_local int memory_for = -1; // so many allocations; -1: for all
+
+} // namespace
+
+// The linker prefers these to those of the MPI library, and of the C++ library.
+extern "C" {
+
+int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                  MPI_Request *request) {
+    return fails_in_begin ? int{MPI_ERR_OTHER} : PMPI_Recv_init(buffer, count, type, source, tag, comm, request);
+}
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+    return fails_in_barrier ? int{MPI_ERR_OTHER} : PMPI_Ibarrier(comm, request);
+}
+int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int counts, MPI_Datatype types,
+                   MPI_Comm comm, MPI_Request *request) {
+    return fails_in_gather ? int{MPI_ERR_OTHER} : PMPI_Iallgather(from, count, type, to, counts, types, comm, request);
+}
+
+} // extern "C"
+
+void *operator new(std::size_t bytes) {
+    void *const made = memory_for == 0 ? nullptr : std::malloc(bytes);
+    memory_for -= memory_for > 0 ? 1 : 0;
+    if (made == nullptr) {
+        throw std::bad_alloc();
+    }
+    return made;
+}
+void operator delete(void *freed) noexcept {
+    std::free(freed);
+}
+void operator delete(void *freed, std::size_t) noexcept {
+    std::free(freed);
+}
+
+namespace {
+
+int rank = 0;
+int size = 1;
+bool is_good = true;
+
+void expect(bool is_right, const char *what) {
+    if (!is_right) {
+        std::fprintf(stderr, "rank %d: not so: %s\n", rank, what);
+        is_good = false;
+    }
+}
+
+struct nothing {
+    struct metadata {
+        char unused;
+    };
+    static std::size_t input_bytes(const metadata &) { return 0; }
+    static std::array<std::size_t, 1> result_bytes(const metadata &) { return {0}; }
+    static void run(const metadata &, std::span<const std::byte>,
+                    const std::array<std::span<std::byte>, 1> &) noexcept {}
+};
+
+bool throws_error(const std::function<void()> &call) {
+    try {
+        call();
+        return false;
+    } catch (const thence::error &) {
+        return true;
+    }
+}
+
+// `fails` is set on the last rank after begin(), or before.
+void one_rank_fails(bool &fails, bool in_begin, const char *what) {
+    thence::offloader tasks(MPI_COMM_WORLD);
+    tasks.add<nothing>();
+    if (!in_begin) {
+        tasks.begin();
+        tasks.submit<nothing>({}, {}, {});
+        expect(tasks.finish_step().own == 1, what);
+        MPI_Barrier(MPI_COMM_WORLD); // else who is told early is told in this step
+    }
+    fails = rank == size - 1;
+    expect(throws_error([&] { in_begin ? tasks.begin() : static_cast<void>(tasks.finish_step()); }), what);
+    fails = false;
+    expect(throws_error([&] { tasks.work(); }), what);
+}
+
+void memory_is_exhausted() {
+    thence::offloader tasks(MPI_COMM_WORLD);
+    tasks.add<nothing>();
+    tasks.begin();
+    constexpr int submitted = 20;
+    for (int i = 0; i < submitted; ++i) {
+        bool is_submitted = false;
+        for (int allocations = 0; !is_submitted; ++allocations) {
+            memory_for = allocations;
+            try {
+                tasks.submit<nothing>({}, {}, {});
+                is_submitted = true;
+            } catch (const std::bad_alloc &) {
+            }
+            memory_for = -1;
+        }
+    }
+    expect(tasks.finish_step().own == submitted, "a task that could not be submitted counts in no step");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    alarm(40);
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    memory_is_exhausted();
+    one_rank_fails(fails_in_begin, true, "all are told that one cannot begin");
+    one_rank_fails(fails_in_barrier, false, "all are told that one cannot arrive at the end of the step");
+    one_rank_fails(fails_in_gather, false, "all are told that one cannot tell how long it has waited");
+    // What was begun together is not over: MPI_Finalize could wait for it.
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return is_good ? 0 : 1;
+}
