@@ -146,9 +146,10 @@ public:
     offload_step finish_step() {
         need_begin();
         double waited = 0;
-        wait_until([&] { return !state_->has_left(); }, waited, [&](double time) { state_->look_for_late(time); });
+        wait_until([&] { return !state_->has_left(); }, waited,
+                   [&](double since, double now) { state_->look_for_late(since, now); });
         state_->together().arrive();
-        wait_until([&] { return state_->together().is_over(); }, waited, [](double) {});
+        wait_until([&] { return state_->together().is_over(); }, waited, [](double, double) {});
         state_->together().gather(state_->measured(waited));
         thence_backoff backoff = THENCE_BACKOFF_INIT;
         while (!state_->together().is_over()) {
@@ -178,7 +179,8 @@ private:
             throw std::logic_error("offload: begin() was not called");
         }
     }
-    // Works until `done`. Adds the time without a task to `waited`; `idle` gets how long there has been none.
+    // Works until `done`. Adds the time without a task to `waited`; `idle` gets since when there has been none, and the
+    // time now.
     template <class Done, class Idle> void wait_until(Done done, double &waited, Idle idle) {
         thence_backoff backoff = THENCE_BACKOFF_INIT;
         double since = 0;
@@ -193,7 +195,7 @@ private:
             thence_backoff_pause(&backoff);
             const double end = MPI_Wtime();
             waited += end - begin;
-            idle(end - since);
+            idle(since, end);
         }
     }
 

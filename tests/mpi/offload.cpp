@@ -143,6 +143,36 @@ TEST(Offload, several_threads_work) {
     }
 }
 
+// Its one task ends a while after it was told to.
+struct long_task {
+    struct metadata {
+        int milliseconds;
+    };
+    static std::size_t input_bytes(const metadata &) { return 0; }
+    static std::array<std::size_t, 1> result_bytes(const metadata &) { return {0}; }
+    static void run(const metadata &m, std::span<const std::byte>,
+                    const std::array<std::span<std::byte>, 1> &) noexcept {
+        has_begun.store(true);
+        std::this_thread::sleep_for(std::chrono::milliseconds(m.milliseconds));
+    }
+    static inline thence::detail::atomic<bool> has_begun{false};
+};
+
+TEST(Offload, a_task_that_takes_long_on_another_worker_is_not_lost) {
+    thence::offload_settings settings;
+    settings.workers = 2, settings.lost_after = 0.05;
+    thence::offloader tasks(MPI_COMM_WORLD, settings);
+    tasks.add<long_task>();
+    tasks.begin();
+    tasks.submit<long_task>({300}, {}, {});
+    std::thread worker([&] { EXPECT_TRUE(tasks.work()); });
+    while (!long_task::has_begun.load()) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(tasks.finish_step().own, 1);
+    worker.join();
+}
+
 TEST(Offload, few_slots_keep_the_other_tasks_at_home) {
     std::vector<one_task> all = twenty();
     thence::offload_settings settings;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many tasks a rank offloads (thence/offload/quotas.hpp): ranks, costs and waiting times are played, without MPI.
+// How many tasks a rank offloads (thence/offload/quotas.hpp), and for how long it is idle (thence/offload/idle_time.hpp):
+// ranks, costs and times are played, without MPI.
+#include <thence/offload/idle_time.hpp>
 #include <thence/offload/quotas.hpp>
 
 #include <algorithm>
@@ -122,6 +124,31 @@ TEST(Quotas, late_results_halve_the_quota_and_then_pause_the_rank) {
 TEST(Quotas, a_rank_alone_offloads_nothing) {
     Play play({1}, {1}, 5);
     EXPECT_EQ(play.after(3), 5);
+}
+
+TEST(IdleTime, is_that_of_a_worker_while_no_other_runs_a_task) {
+    thence::detail::offload_idle_time time;
+    EXPECT_EQ(time.idle(10, 12), 2);
+    time.task_begins(); // on another worker
+    EXPECT_EQ(time.idle(10, 100), 0);
+    time.task_begins();
+    time.task_ends(110);
+    EXPECT_EQ(time.idle(10, 120), 0);
+    EXPECT_EQ(time.without_result(10, 120), 0);
+    time.task_ends(130);
+    EXPECT_EQ(time.idle(10, 130), 0);
+    EXPECT_EQ(time.idle(10, 131), 1);
+    EXPECT_EQ(time.idle(132, 135), 3);
+    EXPECT_EQ(time.idle(132, 131), 0) << "another worker has read the clock before";
+}
+
+TEST(IdleTime, results_that_come_one_after_the_other_are_late_but_not_lost) {
+    thence::detail::offload_idle_time time;
+    time.result_came(50);
+    EXPECT_EQ(time.idle(10, 60), 50);
+    EXPECT_EQ(time.without_result(10, 60), 10);
+    time.result_came(60);
+    EXPECT_EQ(time.without_result(10, 60), 0);
 }
 
 } // namespace

@@ -21,7 +21,7 @@ struct offload_settings {
     double late = 0.25;              /**< results are late after waiting for this part of the time of the step before */
     int emergencies = 2;             /**< steps in a row with late results until a rank gets no tasks */
     int pause_steps = 10;            /**< for so many steps */
-    double lost_after = 60;          /**< seconds without results until finish_step() throws ::thence::lost_tasks */
+    double lost_after = 60; /**< without a result for so many seconds finish_step() throws ::thence::lost_tasks */
     bool any_thread = true; /**< with `MPI_THREAD_MULTIPLE`, the library's own thread runs continuations, too */
 };
 

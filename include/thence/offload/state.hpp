@@ -23,6 +23,7 @@
 #include <thence/error.hpp>
 #include <thence/offload/collectives.hpp>
 #include <thence/offload/errors.hpp>
+#include <thence/offload/idle_time.hpp>
 #include <thence/offload/quotas.hpp>
 #include <thence/offload/settings.hpp>
 #include <thence/offload/task_type.hpp>
@@ -126,6 +127,7 @@ public:
             } else {
                 return false;
             }
+            idle_.task_begins();
         }
         const double began = MPI_Wtime();
         if (visiting != nullptr) {
@@ -133,9 +135,10 @@ public:
         } else {
             next.type->run(next.metadata.data(), next.input, next.results);
         }
-        const double took = MPI_Wtime() - began;
+        const double ended = MPI_Wtime(), took = ended - began;
         {
             const std::scoped_lock guard(lock_);
+            idle_.task_ends(ended);
             now_.computed += took;
             if (visiting != nullptr) {
                 now_.foreign++;
@@ -154,16 +157,18 @@ public:
         const std::scoped_lock guard(lock_);
         return left_ != 0;
     }
-    // The rank has waited for results for `seconds` since it last had a task.
-    void look_for_late(double seconds) {
+    // A worker has found no task since `since`; whether the rank has none, others know, too.
+    void look_for_late(double since, double now) {
         std::string away;
+        double seconds = 0;
         {
             const std::scoped_lock guard(lock_);
-            now_.emergencies += quotas_.look_for_late(seconds);
-            if (seconds <= settings.lost_after) {
-                return;
-            }
-            away = quotas_.away();
+            now_.emergencies += quotas_.look_for_late(idle_.idle(since, now));
+            seconds = idle_.without_result(since, now);
+            away = seconds > settings.lost_after ? quotas_.away() : std::string();
+        }
+        if (away.empty()) {
+            return;
         }
         errors_.good(MPI_ERR_OTHER);
         errors_.tell(comm_);
@@ -282,8 +287,10 @@ private:
         slot &away = *static_cast<slot *>(data);
         offload_state &self = *away.owner;
         if (self.errors_.good(code)) {
+            const double now = MPI_Wtime();
             const std::scoped_lock guard(self.lock_);
             self.quotas_.returned(away.target);
+            self.idle_.result_came(now);
             self.left_--;
             self.free_slots_.push_back(&away);
         }
@@ -377,6 +384,7 @@ private:
     std::mutex lock_;
     int left_ = 0;
     offload_quotas quotas_;
+    offload_idle_time idle_;
     std::deque<task> own_; // that wait for a thread
     std::vector<slot> slots_;
     std::vector<slot *> free_slots_;
