@@ -45,6 +45,9 @@ int main() {
     if (rank != 2) {
         expect("passive", gaspi_passive_send(0, 0, 2, passive, GASPI_BLOCK), GASPI_SUCCESS);
         expect("passive", gaspi_passive_send(0, 0, 2, passive, GASPI_BLOCK), GASPI_SUCCESS);
+    } else {
+        expect("passive", gaspi_passive_send(0, 0, 0, passive, GASPI_BLOCK), GASPI_SUCCESS);
+        expect("passive", gaspi_passive_send(0, 0, 1, passive, GASPI_BLOCK), GASPI_SUCCESS);
     }
     expect("barrier of all", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
     if (rank == 2) {
@@ -58,6 +61,9 @@ int main() {
         std::printf("FAULT: states %d %d %d\n", states[0], states[1], states[2]);
         ++faults;
     }
+    gaspi_rank_t from = 9;
+    const gaspi_return_t code = gaspi_passive_receive(0, 40'000, &from, passive, GASPI_BLOCK);
+    expect("passive message of one that is gone", code, code == GASPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR);
     gaspi_atomic_value_t old = 0;
     gaspi_rank_t in = 1;
     gaspi_rank_t out = 0;
@@ -79,7 +85,7 @@ int main() {
     // Without it.
     const gaspi_rank_t other = 1 - rank;
     for (int i = 0; i < 3; ++i) { // what it has not received takes no room
-        gaspi_rank_t from = 2;
+        from = 2;
         expect("passive to the other", gaspi_passive_send(0, 0, other, 8, GASPI_BLOCK), GASPI_SUCCESS);
         expect("passive from the other", gaspi_passive_receive(0, 50'000, &from, 8, GASPI_BLOCK), GASPI_SUCCESS);
         expect("its rank", static_cast<gaspi_return_t>(from), static_cast<gaspi_return_t>(other));

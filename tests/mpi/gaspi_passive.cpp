@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Passive communication: the order of messages, those that do not fit, and callbacks that send and receive.
+#include "gaspi.hpp"
+
+#include <cstring>
+
+namespace {
+
+constexpr gaspi_size_t longest = 60'000; // more than most MPIs send before it is received
+
+// A rank that only looks now and then gets what others get.
+gaspi_return_t receive_by_looking(gaspi_offset_t offset, gaspi_rank_t &from, gaspi_size_t size) {
+    gaspi_return_t code = GASPI_TIMEOUT;
+    while (code == GASPI_TIMEOUT) {
+        code = gaspi_passive_receive(0, offset, &from, size, GASPI_TEST);
+    }
+    return code;
+}
+
+TEST_F(gaspi, passive_messages_of_one_rank_come_in_their_order) {
+    unsigned char *const memory = make(0, 2 * longest);
+    constexpr int pairs = 10;
+    for (int i = 0; i < pairs; ++i) {
+        for (const gaspi_size_t bytes : {longest, gaspi_size_t{8}}) {
+            std::memset(memory, 2 * i + (bytes == longest ? 0 : 1), bytes);
+            ASSERT_EQ(gaspi_passive_send(0, 0, next, bytes, GASPI_BLOCK), GASPI_SUCCESS) << i;
+        }
+        for (int number = 2 * i; number < 2 * i + 2; ++number) {
+            gaspi_rank_t from = 9;
+            ASSERT_EQ(receive_by_looking(longest, from, longest), GASPI_SUCCESS);
+            EXPECT_EQ(from, previous);
+            EXPECT_EQ(memory[longest + 7], number);
+        }
+    }
+}
+
+TEST_F(gaspi, a_passive_message_that_is_too_long_is_an_error_and_waits_for_a_call_with_more_room) {
+    unsigned char *const memory = make(0, 300);
+    std::memset(memory, rank + 1, 100);
+    ASSERT_EQ(gaspi_passive_send(0, 0, next, 100, GASPI_BLOCK), GASPI_SUCCESS);
+    gaspi_rank_t from = 9;
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(gaspi_passive_receive(0, 100, &from, 99, GASPI_BLOCK), GASPI_ERROR);
+        EXPECT_EQ(from, 9);
+        EXPECT_EQ(memory[100], 0);
+    }
+    EXPECT_EQ(gaspi_passive_receive(0, 100, &from, 150, GASPI_BLOCK), GASPI_SUCCESS);
+    EXPECT_EQ(from, previous);
+    EXPECT_EQ(std::count(memory + 100, memory + 200, static_cast<unsigned char>(previous + 1)), 100);
+    EXPECT_EQ(std::count(memory + 200, memory + 300, 0), 100);
+}
+
+struct by_callback {
+    gaspi_rank_t rank = 0;
+    int received = 0;
+    int sent = 0;
+
+    static int call(int, MPI_Status *, void *data) {
+        by_callback &self = *static_cast<by_callback *>(data);
+        EXPECT_EQ(gaspi_passive_send(0, 0, self.rank, longest, GASPI_BLOCK), GASPI_SUCCESS);
+        ++self.sent;
+        gaspi_rank_t from = 9;
+        if (gaspi_passive_receive(0, longest, &from, longest, GASPI_TEST) == GASPI_SUCCESS) {
+            ++self.received;
+        }
+        return MPI_SUCCESS;
+    }
+};
+
+// MPI runs callbacks in the calls of this library, too.
+TEST_F(gaspi, callbacks_send_and_receive_passive_messages_inside_calls_that_do) {
+    make(0, 2 * longest);
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_continue_thread", "application");
+    MPI_Request cr = MPI_REQUEST_NULL;
+    ASSERT_EQ(thence_cr_create(0, -1, info, &cr), MPI_SUCCESS);
+    MPI_Info_free(&info);
+    by_callback callback;
+    callback.rank = rank;
+    constexpr int rounds = 100;
+    for (int i = 0; i < rounds; ++i) {
+        int word = -1;
+        int flag = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&word, 1, MPI_INT, previous, 5, MPI_COMM_WORLD, &request);
+        ASSERT_EQ(thence_attach(1, &request, &by_callback::call, &callback, 0, MPI_STATUSES_IGNORE, cr, &flag),
+                  MPI_SUCCESS);
+        MPI_Send(&i, 1, MPI_INT, next, 5, MPI_COMM_WORLD);
+        ASSERT_EQ(gaspi_passive_send(0, 0, rank, longest, GASPI_BLOCK), GASPI_SUCCESS);
+        while (callback.received != 2 * i + 2 || callback.sent != i + 1) {
+            gaspi_rank_t from = 9;
+            if (flag != 0) { // it was there at once
+                flag = 0;
+                by_callback::call(MPI_SUCCESS, nullptr, &callback);
+            }
+            if (gaspi_passive_receive(0, longest, &from, longest, GASPI_TEST) == GASPI_SUCCESS) {
+                ++callback.received;
+            }
+        }
+        EXPECT_EQ(word, i);
+    }
+    EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);
+}
+
+} // namespace
