@@ -4,7 +4,9 @@
 //
 // What is known of a part does not change: a process that tells of a new one is known by a new object, behind a
 // pointer. So an operation sees the old or the new, also while a poll takes what is told. The old ones go when no
-// operation is under way that may have seen them (space::use).
+// operation is under way that may have seen them (space::use). An operation counts itself and then reads the pointer;
+// a poll stores the pointer and then reads the count. All four are sequentially consistent, so that one of the two sees
+// the other: an operation that is not counted yet reads the new object.
 //
 // The part of this process goes at once, with its memory. Invariant: it is not dropped while a call uses it
 // (begin_use(), end_use()), MPI moves data to or from it (local_part::uses), or somebody waits for its notifications. A
@@ -78,12 +80,11 @@ public:
     // A call of any thread uses the part of this process, if there is one then. It waits while another thread drops it,
     // or gives up since a call does not end: so the same thread may begin again.
     void begin_use() noexcept {
-        while (calls_.fetch_add(1, std::memory_order_acquire) < 0)
-            [[unlikely]] {
-                end_use();
-                for (base::spin_wait wait; calls_.load(std::memory_order_relaxed) < 0; wait()) {
-                }
+        while (calls_.fetch_add(1, std::memory_order_acquire) < 0) [[unlikely]] {
+            end_use();
+            for (base::spin_wait wait; calls_.load(std::memory_order_relaxed) < 0; wait()) {
             }
+        }
     }
     void end_use() noexcept { calls_.fetch_sub(1, std::memory_order_release); }
 
@@ -98,7 +99,7 @@ public:
     }
     const wire::local_part *find_own() const noexcept { return own_.load(std::memory_order_acquire); }
     const part &part_of(int rank) const noexcept {
-        return *parts_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+        return *parts_[static_cast<std::size_t>(rank)].load(std::memory_order_seq_cst);
     }
     ~segment();
 
