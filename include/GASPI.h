@@ -68,7 +68,8 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_delete(const gaspi_group_t group)
 /** @brief Adds a rank, before gaspi_group_commit(). */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_add(const gaspi_group_t group, const gaspi_rank_t rank);
 
-/** @brief Ends the making of a group. Collective over its ranks. `GASPI_TIMEOUT`: call it again. */
+/** @brief Ends the making of a group. Collective over its ranks. `GASPI_TIMEOUT`: call it again. Processes meet which
+ *         have added the same ranks; one that has added others waits as long as its time-out lets it. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_commit(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
 
 /** @brief The number of groups. */
@@ -196,7 +197,9 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list_notify(
     gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
     const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
 
-/** @brief Waits until all operations that were posted to the queue before are locally complete. */
+/** @brief Waits until all operations that were posted to the queue before are locally complete: what was written may be
+ *         written again. It does not say that a write has arrived; a notification after it does, or a read of the same
+ *         rank on the same queue, once it is complete. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
 
 /* Notifications. */
@@ -243,7 +246,10 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(const gaspi_segment_id_t s
                                                       const gaspi_offset_t offset_local, const gaspi_rank_t rank,
                                                       const gaspi_size_t size, const gaspi_timeout_t timeout_ms);
 
-/** @brief Receives from any process. `GASPI_TIMEOUT`: nothing was received. */
+/** @brief Receives from any process; those of one process in their order. `GASPI_TIMEOUT`: no message is here, or not
+ *         all of it; nothing was written, and a later call goes on. `GASPI_ERROR`: the message has more than `size`
+ *         bytes, and stays for a call with more room; or its sender has ended before all of it was here, and it is
+ *         lost. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
                                                          const gaspi_offset_t offset_local,
                                                          gaspi_rank_t *const rem_rank, const gaspi_size_t size,
@@ -272,7 +278,8 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_max(gaspi_atomic_value_t *const 
 /* Collective calls. `GASPI_TIMEOUT`: call it again with the same arguments. `GASPI_ERR_ACTIVE_COLL`: another one
    of this group is not complete. */
 
-/** @brief Waits for all of a group. */
+/** @brief Waits for all of a group. It does not say that what a rank has written before has arrived, also after
+ *         gaspi_wait(): where messages are used, only a notification does. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_barrier(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
 
 /** @brief Reduces elements of all of a group. All get the same result. */
@@ -333,7 +340,7 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_state_vec_get(gaspi_state_vector_t stat
 
 /* Statistics. */
 
-/** @brief Sets the level; all counters have level 1. */
+/** @brief Does nothing: all counters have level 1, and always count. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_verbosity_level(const gaspi_number_t verbosity_level);
 
 /** @brief The number of counters. */
