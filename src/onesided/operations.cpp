@@ -232,6 +232,12 @@ int noted(const location &at, int code) noexcept {
     return code;
 }
 
+void tell_of_message(const completion &how) noexcept {
+    if (how.is_message != nullptr) {
+        *how.is_message = true;
+    }
+}
+
 // Transfers in pieces that fit a message; the caller has refused more than one with a request.
 // `transfer(local, bytes, remote, is_last, how)`; the last completes the operation.
 template <class Byte, class Transfer>
@@ -282,6 +288,7 @@ int put(const void *from, std::uint64_t bytes, const location &to, const signal 
         rest.complete();
         return MPI_SUCCESS;
     }
+    tell_of_message(how);
     const auto transfer = [&](const void *local, std::uint64_t length, const location &remote, bool is_last,
                               const completion &of_part) {
         return put_by_messages(local, length, remote, is_last ? after : signal{}, queue, of_part);
@@ -308,6 +315,7 @@ int get(void *to, std::uint64_t bytes, const location &from, int queue, const co
         rest.complete();
         return MPI_SUCCESS;
     }
+    tell_of_message(how);
     const auto transfer = [&](void *local, std::uint64_t length, const location &remote, bool,
                               const completion &of_part) {
         return get_by_messages(local, length, remote, queue, of_part);

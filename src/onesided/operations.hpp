@@ -27,6 +27,8 @@ struct completion {
     std::atomic<long> *local_use = nullptr;
     // The call does not wait until the target has room for a packet more: its caller has waited.
     bool has_room = false;
+    // Becomes true if the operation is a message.
+    bool *is_message = nullptr;
 };
 
 struct location {

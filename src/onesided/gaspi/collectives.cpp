@@ -148,6 +148,7 @@ gaspi_return_t pgaspi_allreduce(const gaspi_pointer_t buffer_send, gaspi_pointer
     if (operation > GASPI_OP_SUM || (length == 0 && num != 0)) {
         return GASPI_ERROR;
     }
+    count(counter::allreduces);
     return reduce(self, number, call::allreduce, reduction(datatype, operation), buffer_send, buffer_receive, length,
                   timeout_ms);
 }
@@ -175,6 +176,7 @@ gaspi_return_t pgaspi_allreduce_user(const gaspi_pointer_t buffer_send, gaspi_po
     with.number = num;
     with.element_size = element_size;
     with.timeout_ms = timeout_ms;
+    count(counter::allreduces);
     return reduce(self, number, call::allreduce_user, with, buffer_send, buffer_receive, length, timeout_ms);
 }
 

@@ -73,8 +73,18 @@ struct counter_row {
     const char *description;
 };
 constexpr counter_row rows[most_counters] = {
-    {"writes", "pieces written"},       {"reads", "pieces read"},     {"notifications", "notifications sent"},
-    {"bytes written", "bytes written"}, {"bytes read", "bytes read"}, {"barriers", "calls of gaspi_barrier"}};
+    {"writes", "pieces written"},
+    {"reads", "pieces read"},
+    {"notifications", "notifications sent"},
+    {"bytes written", "bytes written"},
+    {"bytes read", "bytes read"},
+    {"barriers", "calls of gaspi_barrier"},
+    {"reductions", "calls of gaspi_allreduce and gaspi_allreduce_user"},
+    {"atomics", "atomic operations"},
+    {"passive sends", "passive messages sent"},
+    {"passive receives", "passive messages received"},
+    {"passive bytes", "bytes of the passive messages that were sent"},
+    {"bytes by messages", "bytes written and read by messages of MPI, not by shared memory"}};
 
 void print(long rank, const char *format, std::va_list arguments) noexcept {
     char line[4096];

@@ -111,6 +111,8 @@ gaspi_return_t send_copy(process &self, const unsigned char *from, gaspi_rank_t 
             return GASPI_ERROR;
         }
         add(messages().sent, one);
+        count(counter::passive_sent);
+        count(counter::passive_bytes, size);
         return GASPI_SUCCESS;
     } catch (const std::exception &) {
         return GASPI_ERR_MEMALLOC;
@@ -290,6 +292,7 @@ gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
         const arrival &message = taken.front();
         std::memcpy(local->memory + offset_local, message.data.get(), message.bytes);
         *rem_rank = message.from;
+        count(counter::passive_received);
     }
     return result;
 }

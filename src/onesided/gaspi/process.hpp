@@ -32,9 +32,22 @@ static_assert(sizeof(unsigned long) == 8 && sizeof(void *) == 8,
 inline constexpr int most_queues = 16;
 inline constexpr int own_queue = most_queues; // of packets that belong to no queue of the program
 inline constexpr int most_segments = 255;
-inline constexpr unsigned most_counters = 6;
+inline constexpr unsigned most_counters = 12;
 
-enum class counter : unsigned { writes, reads, notifications, bytes_written, bytes_read, barriers };
+enum class counter : unsigned {
+    writes,
+    reads,
+    notifications,
+    bytes_written,
+    bytes_read,
+    barriers,
+    allreduces,
+    atomics,
+    passive_sent,
+    passive_received,
+    passive_bytes,
+    bytes_by_messages
+};
 
 // What packets of kind `other` are for.
 enum class subject : std::uint32_t { part = 1, part_answer, collective, ping, pong };

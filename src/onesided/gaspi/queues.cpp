@@ -108,6 +108,7 @@ gaspi_return_t atomic(const unfinished &asked, gaspi_atomic_value_t *old, gaspi_
             return GASPI_TIMEOUT; // nothing is begun
         }
         THENCE_GASPI_CHECK(begin_atomic(self, asked, &one)); // another thread may have deleted the part meanwhile
+        count(counter::atomics);
     }
     end_of_atomic found = end_of_atomic::none;
     if (!wait_until(self, end, [&] { return (found = test(self, one)) != end_of_atomic::none; })) {

@@ -90,6 +90,12 @@ void ask_for_request(completion &how, const informed &who, std::size_t i) noexce
     }
 }
 
+void count_message(bool is_message, const piece &each) noexcept {
+    if (is_message) {
+        count(counter::bytes_by_messages, each.bytes);
+    }
+}
+
 // The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
 class end_of_reads {
 public:
@@ -204,6 +210,8 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
         const bool is_last = i + 1 == pieces.size();
+        bool is_message = false;
+        how.is_message = &is_message;
         ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         how.completions = is_last && after != nullptr ? 2 * tags : tags;
@@ -214,8 +222,10 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         }));
         count(counter::writes);
         count(counter::bytes_written, each.bytes);
+        count_message(is_message, each);
     }
     if (pieces.empty() && after != nullptr) {
+        how.is_message = nullptr;
         ask_for_request(how, who, 0);
         how.completions = tags;
         return start(here, how,
@@ -259,6 +269,8 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
+        bool is_message = false;
+        how.is_message = &is_message;
         ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         const location from{find_view(self, each.remote_segment), rank, each.remote_offset};
@@ -267,6 +279,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         }));
         count(counter::reads);
         count(counter::bytes_read, each.bytes);
+        count_message(is_message, each);
     }
     if (end) {
         end->all_started();
