@@ -26,6 +26,15 @@
 
 namespace thence {
 
+namespace detail {
+
+// A sender that starts an operation by a call whose last argument is the request.
+template <class F> auto one_sided(F f) {
+    return ex::just() | transform_mpi(std::move(f), uncancellable);
+}
+
+} // namespace detail
+
 /** @brief Processes that reach memory of each other. Its destructor frees it: all processes call it, and all segments
  *         are freed before. */
 class space {
@@ -61,6 +70,20 @@ public:
             throw error("thence_queue_flush", code);
         }
     }
+    /** @brief As thence_put_list(). Complete when all sources may be written again. Completes with set_value_t().
+     *  @param pieces what to put; the list, too, exists until the operation is complete.
+     *  @param rank   the target. */
+    auto put_list(std::span<const thence_piece> pieces, int rank, int queue = 0) const {
+        return detail::one_sided([=](MPI_Request *request) {
+            return thence_put_list(static_cast<int>(pieces.size()), pieces.data(), rank, queue, request);
+        });
+    }
+    /** @brief As thence_get_list(). Complete when all data are here. Completes with set_value_t(). */
+    auto get_list(std::span<const thence_piece> pieces, int rank, int queue = 0) const {
+        return detail::one_sided([=](MPI_Request *request) {
+            return thence_get_list(static_cast<int>(pieces.size()), pieces.data(), rank, queue, request);
+        });
+    }
     /** @return the rank of this process. */
     int rank() const noexcept { return rank_; }
     /** @return the number of processes. */
@@ -76,8 +99,6 @@ private:
 
 /** @brief Memory of all processes of a space, with notifications. Its destructor frees it: all processes call it. */
 class segment {
-    template <class F> static auto start(F f) { return ex::just() | transform_mpi(std::move(f), uncancellable); }
-
 public:
     /** @brief New memory.
      *  @param of            the space.
@@ -122,7 +143,7 @@ public:
      *  @param offset in bytes. */
     template <class T> auto put(std::span<T> from, int rank, std::size_t offset, int queue = 0) const {
         static_assert(std::is_trivially_copyable_v<T>, "put: the elements cannot be copied as bytes");
-        return start([=, at = handle_](MPI_Request *request) {
+        return detail::one_sided([=, at = handle_](MPI_Request *request) {
             return thence_put(from.data(), from.size_bytes(), rank, at, offset, queue, request);
         });
     }
@@ -131,16 +152,25 @@ public:
     auto put_notify(std::span<T> from, int rank, std::size_t offset, unsigned notification, std::uint32_t value = 1,
                     int queue = 0) const {
         static_assert(std::is_trivially_copyable_v<T>, "put_notify: the elements cannot be copied as bytes");
-        return start([=, at = handle_](MPI_Request *request) {
+        return detail::one_sided([=, at = handle_](MPI_Request *request) {
             return thence_put_notify(from.data(), from.size_bytes(), rank, at, offset, notification, value, queue,
                                      request);
+        });
+    }
+    /** @brief As thence_put_list_notify(), with a notification of this segment; space::put_list() and space::get_list()
+     *         are those without. Complete when all sources may be written again. Completes with set_value_t(). */
+    auto put_list_notify(std::span<const thence_piece> pieces, int rank, unsigned notification, std::uint32_t value = 1,
+                         int queue = 0) const {
+        return detail::one_sided([=, at = handle_](MPI_Request *request) {
+            return thence_put_list_notify(static_cast<int>(pieces.size()), pieces.data(), rank, at, notification, value,
+                                          queue, request);
         });
     }
     /** @brief As thence_get(). Complete when the data are here. Completes with set_value_t(). */
     template <class T> auto get(std::span<T> to, int rank, std::size_t offset, int queue = 0) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                       "get: the elements cannot be written as bytes");
-        return start([=, at = handle_](MPI_Request *request) {
+        return detail::one_sided([=, at = handle_](MPI_Request *request) {
             return thence_get(to.data(), to.size_bytes(), rank, at, offset, queue, request);
         });
     }
@@ -176,7 +206,7 @@ public:
      *         set_value_t().
      *  @param values gets the values. */
     auto notified(unsigned first, std::span<std::uint32_t> values) const {
-        return start([=, at = handle_](MPI_Request *request) {
+        return detail::one_sided([=, at = handle_](MPI_Request *request) {
             return thence_notification_request(at, first, static_cast<unsigned>(values.size()), values.data(), request);
         });
     }
