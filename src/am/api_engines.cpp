@@ -204,7 +204,7 @@ int thence_am_free(thence_am *freed) {
     }
     message_engine &e = *object_of(*freed);
     if (!e.processes().may_call()) {
-        return fail(call, not_communication_thread);
+        return refuse(*freed, call, not_communication_thread);
     }
     if (e.must_not_wait()) {
         return fail(call, in_callback);

@@ -191,15 +191,18 @@ TEST_F(active_messages, a_thread_that_may_not_call_mpi_is_told_the_class_of_an_e
     thence_am_options options{};
     options.flags = THENCE_AM_ONE_THREAD;
     begin(options);
-    int codes[3] = {};
+    int codes[4] = {};
     std::thread([&] {
+        thence_am freed = am;
         codes[0] = thence_am_send(am, 0, 999, nullptr, 0);
         codes[1] = thence_am_release(am);
         codes[2] = thence_am_progress(am, nullptr);
+        codes[3] = thence_am_free(&freed);
     }).join();
     EXPECT_EQ(codes[0], MPI_ERR_ARG);
     EXPECT_EQ(codes[1], MPI_ERR_ARG);
     EXPECT_EQ(codes[2], MPI_ERR_OTHER);
+    EXPECT_EQ(codes[3], MPI_ERR_OTHER);
     ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
 }
 
