@@ -129,7 +129,8 @@ typedef struct thence_am_options {
 THENCE_AM_EXPORT int thence_am_create(MPI_Comm comm, const thence_am_options *options, size_t size, thence_am *am);
 
 /** @brief Free an engine. Collective. It waits until all messages are handled everywhere, as thence_am_quiesce(), and
- *         runs handlers meanwhile. So a process may call it early.
+ *         runs handlers meanwhile. So a process may call it early. If a thence_am_quiesce_then() is under way, its
+ *         `done` is called before.
  *  @param[in,out] am null on return.
  *  @return as thence_am_quiesce(); but for `MPI_ERR_ARG` and `MPI_ERR_PENDING` the engine is gone.
  *  @note Threads: as thence_am_quiesce(); no other thread uses the engine meanwhile. An engine that is left at

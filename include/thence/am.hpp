@@ -98,7 +98,8 @@ template <class Start> am_sender<Start> make_am_sender(const char *what, Start s
 } // namespace detail
 
 /** @brief Owns an engine for active messages. Construction and destruction are collective; the destructor waits until
- *         all messages are handled. */
+ *         all messages are handled, and async_quiesce() that is under way is complete. Where that is not possible, in a
+ *         handler or on a thread that is not the communication thread, it terminates the program. */
 class active_messages {
 public:
     /** @param comm    an intracommunicator.
@@ -117,6 +118,12 @@ public:
         int finalized = 0;
         if (handle_ != nullptr && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
             thence_am_free(&handle_);
+            if (handle_ != nullptr) { // the engine would call handlers that are destroyed now
+                std::fputs("thence: active messages are destroyed where they cannot be freed: in a handler or a "
+                           "callback, or on another thread than their communication thread\n",
+                           stderr);
+                std::terminate();
+            }
         }
         if (thrown_ != nullptr) { // a destructor cannot throw it
             std::fputs("thence: a handler has thrown, and quiesce() was not called to throw that\n", stderr);

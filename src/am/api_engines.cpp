@@ -96,15 +96,21 @@ void free_or_keep(message_engine *ended_one, bool is_clean) noexcept {
     }
 }
 
+// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before.
+int end(message_engine &ended_one) noexcept {
+    int code = MPI_SUCCESS;
+    bool is_clean = false;
+    while (!ended_one.end(code, is_clean)) {
+        ended_one.progress(nullptr);
+    }
+    free_or_keep(&ended_one, is_clean);
+    return code;
+}
+
 int at_finalize(MPI_Comm, int, void *left, void *) noexcept {
     auto &engines = *static_cast<std::vector<message_engine *> *>(left);
     for (message_engine *const each : engines) {
-        int code = MPI_SUCCESS;
-        bool is_clean = false;
-        while (!each->end(code, is_clean)) { // thence_am_quiesce_then() is under way
-            each->progress(nullptr);
-        }
-        free_or_keep(each, is_clean);
+        end(*each);
     }
     delete &engines;
     keyval = MPI_KEYVAL_INVALID;
@@ -209,13 +215,8 @@ int thence_am_free(thence_am *freed) {
     if (e.must_not_wait()) {
         return fail(call, in_callback);
     }
-    int code = MPI_SUCCESS;
-    bool is_clean = false;
-    if (!e.end(code, is_clean)) {
-        return fail(call, is_awaited);
-    }
     remove_engine(&e);
-    free_or_keep(&e, is_clean);
+    const int code = end(e);
     *freed = nullptr;
     return code;
 }

@@ -186,6 +186,28 @@ TEST_F(active_messages, data_are_put_and_fetched) {
     }
 }
 
+TEST_F(active_messages, who_waits_for_their_end_is_told_before_the_engine_is_freed) {
+    begin();
+    std::atomic<long> sum{0};
+    on(0, &add, &sum);
+    const long one = 1;
+    ASSERT_EQ(thence_am_send(am, (rank + 1) % size, 0, &one, sizeof one), MPI_SUCCESS);
+    long told_at = -1;
+    struct both {
+        std::atomic<long> &sum;
+        long &told_at;
+    } seen{sum, told_at};
+    const auto done = [](int error, void *data) {
+        EXPECT_EQ(error, MPI_SUCCESS);
+        auto &s = *static_cast<both *>(data);
+        s.told_at = s.sum;
+    };
+    ASSERT_EQ(thence_am_quiesce_then(am, done, &seen), MPI_SUCCESS);
+    ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+    EXPECT_EQ(am, nullptr);
+    EXPECT_EQ(told_at, 1);
+}
+
 // No error handler is called there, and no text is made: both are calls of MPI.
 TEST_F(active_messages, a_thread_that_may_not_call_mpi_is_told_the_class_of_an_error) {
     thence_am_options options{};

@@ -57,6 +57,20 @@ TEST(am_senders, a_handler_that_throws_is_told_to_its_owner_and_the_engine_goes_
     EXPECT_EQ(handled, 2);
 }
 
+// As where an exception leaves a scope while a coroutine waits in co_await am.async_quiesce().
+TEST(am_senders, the_destructor_waits_for_quiescence_that_is_under_way) {
+    bool is_quiet = false;
+    int handled = 0;
+    {
+        thence::active_messages am(MPI_COMM_WORLD);
+        am.on(0, [&](const thence::am_message &) { ++handled; });
+        am.send((rank_of_this() + 1) % ranks(), 0);
+        ex::start_detached(am.async_quiesce() | ex::then([&] { is_quiet = handled == 1; }) |
+                           ex::upon_error([](const std::exception_ptr &) {}));
+    }
+    EXPECT_TRUE(is_quiet);
+}
+
 ex::task<void> work(thence::active_messages &am, thence_am_memory block, std::vector<double> &from,
                     std::vector<double> &to, bool &done) {
     for (int i = 0; i < 2000; ++i) { // flow control by the sender; no deep stack
