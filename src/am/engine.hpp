@@ -60,7 +60,7 @@ private:
     void data_left(transfer &t, int error) noexcept override;
     void data_arrived(transfer &t, int error, std::size_t bytes) noexcept override;
     void wave_ended(int error, totals all) noexcept override;
-    void receive_failed(int error, bool none_is_left) noexcept override;
+    void receive_failed(int error, bool cannot_go_on) noexcept override;
     void other_is_broken(int rank) noexcept override;
     void has_left(transfer &t, int error, bool is_told) noexcept override;
 

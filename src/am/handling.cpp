@@ -187,9 +187,9 @@ void message_engine::run_held(bool all) noexcept {
     }
 }
 
-void message_engine::receive_failed(int error, bool none_is_left) noexcept {
+void message_engine::receive_failed(int error, bool cannot_go_on) noexcept {
     fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER, "MPI could not receive a message");
-    if (none_is_left) {
+    if (cannot_go_on) {
         break_off(error, true);
     }
 }

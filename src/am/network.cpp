@@ -25,6 +25,19 @@ namespace {
 
 constexpr char broken = 0; // a message of this length is that of say_broken()
 
+// A receive that ends with such an error has taken no message. With any other it may have, and nobody could ever count
+// what was in it as handled.
+bool has_taken_none(int error) noexcept {
+    const int error_class = class_of(error);
+    bool has_none = error_class == MPI_ERR_PENDING;
+#if defined(MPIX_ERR_PROC_FAILED) && defined(MPIX_ERR_PROC_FAILED_PENDING)
+    has_none = has_none || error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_PROC_FAILED_PENDING;
+#elif defined(MPI_ERR_PROC_FAILED) && defined(MPI_ERR_PROC_FAILED_PENDING)
+    has_none = has_none || error_class == MPI_ERR_PROC_FAILED || error_class == MPI_ERR_PROC_FAILED_PENDING;
+#endif
+    return has_none;
+}
+
 } // namespace
 
 int network::state::received(int error, MPI_Status *status, void *data) noexcept {
@@ -32,7 +45,7 @@ int network::state::received(int error, MPI_Status *status, void *data) noexcept
     state &s = *static_cast<state *>(r.owner);
     int length = 0;
     if (error != MPI_SUCCESS) {
-        if (s.give_up(r, error)) {
+        if (s.give_up(r, error, !has_taken_none(error))) {
             return MPI_SUCCESS;
         }
         length = -1;
@@ -60,7 +73,7 @@ void network::state::start(receive &r) noexcept {
     do {
         code = MPI_Irecv(r.content.data(), static_cast<int>(whole), MPI_BYTE, MPI_ANY_SOURCE,
                          static_cast<int>(index_of(r.in)), packets, &r.request);
-        if (code != MPI_SUCCESS && give_up(r, code)) {
+        if (code != MPI_SUCCESS && give_up(r, code, false)) {
             return;
         }
     } while (code != MPI_SUCCESS);
@@ -110,11 +123,11 @@ void network::state::attach_again() noexcept {
     unattached_transfers.add_before(some_transfers);
 }
 
-bool network::state::give_up(receive &r, int error) noexcept {
+bool network::state::give_up(receive &r, int error, bool is_lost) noexcept {
     constexpr unsigned most_failures = 8;
     const bool too_often = ++r.failures >= most_failures;
     const bool none_is_left = too_often && left_of_lane[index_of(r.in)].fetch_sub(1) == 1;
-    to.receive_failed(error, none_is_left);
+    to.receive_failed(error, is_lost || none_is_left);
     if (too_often) {
         receives_left.fetch_sub(1, std::memory_order_release);
     }

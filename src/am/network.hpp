@@ -61,9 +61,9 @@ public:
     virtual void data_left(transfer &t, int error) noexcept = 0;
     virtual void data_arrived(transfer &t, int error, std::size_t bytes) noexcept = 0;
     virtual void wave_ended(int error, totals all) noexcept = 0;
-    // A receive for packets has failed. It is posted again, but not if that has failed too often: then none may be left
-    // of its lane.
-    virtual void receive_failed(int error, bool none_is_left) noexcept = 0;
+    // A receive for packets has failed. It is posted again, but not if that has failed too often. `cannot_go_on`: a
+    // packet may be lost, so that the end of all messages would never be found; or no receive of its lane is left.
+    virtual void receive_failed(int error, bool cannot_go_on) noexcept = 0;
     // Another process has called say_broken().
     virtual void other_is_broken(int rank) noexcept = 0;
 

@@ -76,7 +76,8 @@ struct network::state {
     bool attach_wave(int &error) noexcept;
     void go_on_with_wave(int error) noexcept; // its operations have ended
     void attach_again() noexcept;
-    bool give_up(receive &r, int error) noexcept; // true: it has failed too often
+    // True: it has failed too often. `is_lost`: a packet may be.
+    bool give_up(receive &r, int error, bool is_lost) noexcept;
     void free_requests() noexcept;
 
     static int received(int error, MPI_Status *status, void *data) noexcept;

@@ -29,8 +29,8 @@ struct upcalls final : network_events {
         arrived_data += error == MPI_SUCCESS ? 1 : 0;
     }
     void wave_ended(int error, totals) noexcept override { waves += error == MPI_SUCCESS ? 1 : 0; }
-    void receive_failed(int error, bool none_is_left) noexcept override {
-        broken = none_is_left ? error : broken.load();
+    void receive_failed(int error, bool cannot_go_on) noexcept override {
+        broken = cannot_go_on ? error : broken.load();
     }
     void other_is_broken(int) noexcept override { ++broken_others; }
 };

@@ -223,6 +223,52 @@ TEST_P(am_on_mpi, a_broken_engine_returns_its_error_from_all_that_sends) {
     reported();
 }
 
+// Its messages are counted as sent, and nobody will count them as handled: the end would be waited for for ever.
+TEST_P(am_on_mpi, one_receive_that_may_have_taken_a_packet_breaks_the_engine) {
+    static std::vector<thence_am> not_deleted;
+    begin();
+    not_deleted.push_back(am_);
+    std::atomic<long> handled{0};
+    ASSERT_EQ(thence_am_register(am_, 0, &count, &handled, 0), MPI_SUCCESS);
+    fail_posted(MPI_ERR_INTERN); // those that are posted again work
+    EXPECT_EQ(thence_am_quiesce(am_), MPI_ERR_INTERN);
+    EXPECT_EQ(thence_am_send(am_, 0, 0, nullptr, 0), MPI_ERR_INTERN);
+    script.receive_error = MPI_ERR_INTERN; // so that none is left
+    fail_posted(MPI_ERR_INTERN);
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
+    }
+    EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
+    reported();
+}
+
+TEST_P(am_on_mpi, a_receive_that_has_taken_no_packet_is_posted_again) {
+    begin();
+    std::atomic<long> handled{0};
+    ASSERT_EQ(thence_am_register(am_, 0, &count, &handled, 0), MPI_SUCCESS);
+    fail_posted(MPI_ERR_PENDING);
+    ASSERT_EQ(thence_am_send(am_, 0, 0, nullptr, 0), MPI_SUCCESS);
+    EXPECT_EQ(thence_am_quiesce(am_), MPI_ERR_PENDING);
+    EXPECT_EQ(handled, 1);
+    EXPECT_EQ(thence_am_quiesce(am_), MPI_SUCCESS);
+    EXPECT_EQ(thence_am_free(&am_), MPI_SUCCESS);
+    reported();
+}
+
+TEST_P(am_on_mpi, receives_that_fail_again_and_again_break_the_engine_though_no_packet_is_lost) {
+    static std::vector<thence_am> not_deleted;
+    begin();
+    not_deleted.push_back(am_);
+    script.receive_error = MPI_ERR_PENDING;
+    fail_posted(MPI_ERR_PENDING);
+    EXPECT_EQ(thence_am_quiesce(am_), MPI_ERR_PENDING);
+    for (int i = 0; i < 200; ++i) { // so that none is left
+        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
+    }
+    EXPECT_EQ(thence_am_free(&am_), MPI_ERR_PENDING);
+    reported();
+}
+
 TEST_P(am_on_mpi, a_window_has_tags_for_what_each_message_announces) {
     script.largest_tag = 63;
     thence_am_options options{};
