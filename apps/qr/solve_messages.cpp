@@ -36,6 +36,7 @@ public:
         const Transfer &t = run.sequence.transfers[static_cast<std::size_t>(number)];
         Wanted wanted{{}, number, 0};
         apps::check(thence_am_memory_register(am, run.blocks.at(t.block), run.sequence.bytes(t.block), &wanted.to));
+        end(number).to = wanted.to;
         apps::check(thence_am_send(am, t.from, request, &wanted, sizeof wanted));
     }
     void send(int number) { meet(number); }
@@ -53,7 +54,7 @@ private:
     };
     struct End {
         Messages *of = nullptr;
-        thence_am_memory to{};
+        thence_am_memory to{};                // the block, at the rank that receives
         std::atomic<bool> one_is_here{false}; // the request, or the task that sends
     };
     End &end(int number) { return ends[static_cast<std::size_t>(number)]; }
@@ -80,7 +81,9 @@ private:
     static int on_data(const thence_am_message *m, void *self) {
         std::int32_t number = 0;
         std::memcpy(&number, m->payload, sizeof number);
-        static_cast<Messages *>(self)->run.ended(number);
+        Messages &here = *static_cast<Messages *>(self);
+        apps::check(thence_am_memory_forget(here.am, &here.end(number).to)); // it names one transfer
+        here.run.ended(number);
         return MPI_SUCCESS;
     }
     static void have_left(int error, void *end) {
