@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures latency_mt with one thread and with several, with one fiber for each thread and with several, where fibers block
-in Thence or test and yield, and draws one panel for each case, as figure 6 of Schuchart et al. 2020. Needs matplotlib."""
+in Thence or test and yield, and draws one panel for each case, as figure 6 of Schuchart et al. 2020. The lines of several
+programs are in one figure. Needs matplotlib."""
 import argparse
 import os
 import shutil
@@ -28,10 +29,19 @@ def variants_of(program):
     return found
 
 
-def run(options, variant, threads, in_flight, file):
+def programs_of(programs):
+    """The program of each variant: the first that has it."""
+    found = {}
+    for program in programs:
+        for variant in variants_of(program):
+            found.setdefault(variant, program)
+    return found
+
+
+def run(options, program, variant, threads, in_flight, file):
     launch = options.launch.split() if options.launch else [
         shutil.which("mpiexec") or "mpirun", "-n", "2"] + (["--bind-to", "none"] if threads > 1 and is_open_mpi() else [])
-    command = launch + [options.program, "--variant", variant, "--threads", str(threads), "--in-flight", str(in_flight),
+    command = launch + [program, "--variant", variant, "--threads", str(threads), "--in-flight", str(in_flight),
                         "--rounds", str(options.rounds), "--largest", str(options.largest), "--progress", "never", "--json", file]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -46,7 +56,7 @@ def is_open_mpi():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", help="latency_mt, or latency_mt_argobots")
+    parser.add_argument("programs", nargs="+", metavar="PROGRAM", help="latency_mt, latency_mt_argobots, or both")
     parser.add_argument("-t", "--threads", type=int, default=2, help="threads of a rank where there are several [2]")
     parser.add_argument("-f", "--fibers", type=int, default=8, help="fibers for each thread where there are several [8]")
     parser.add_argument("-r", "--rounds", type=int, default=1000, help="round trips of each message [1000]")
@@ -56,7 +66,7 @@ def main():
     options = parser.parse_args()
     if options.threads < 2 or options.fibers < 2:
         parser.error("--threads and --fibers are 2 or more")
-    variants = variants_of(options.program)
+    variants = programs_of(options.programs)
     cases = [(1, 1), (options.threads, 1), (1, options.fibers), (options.threads, options.fibers)]
     _, pyplot = figures()
     figure, panels = pyplot.subplots(2, 2, figsize=(10, 7), sharex=True)
@@ -64,11 +74,11 @@ def main():
     print(f"{'threads':>7} {'fibers':>7}  {'variant':<15} {'1 B us':>9} {options.largest:>9} B us")
     with tempfile.TemporaryDirectory() as folder:
         for panel, (threads, fibers) in zip(panels.flat, cases):
-            for variant in variants:
+            for variant, program in variants.items():
                 done += 1
                 if sys.stderr.isatty():
                     print(f"[{done}/{total}] {variant}, {threads} x {fibers}", end="\r", file=sys.stderr)
-                points = run(options, variant, threads, threads * fibers, os.path.join(folder, "run.json"))
+                points = run(options, program, variant, threads, threads * fibers, os.path.join(folder, "run.json"))
                 panel.plot(*zip(*points), marker="o", markersize=4, label=variant)
                 print(f"{threads:>7} {threads * fibers:>7}  {variant:<15} {points[0][1]:9.3f} {points[-1][1]:12.3f}", flush=True)
             panel.set_xscale("log", base=2)

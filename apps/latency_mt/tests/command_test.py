@@ -110,17 +110,31 @@ class Command(CommandTest):
             self.assertIn("contents WRONG", output)
             self.assertIn(text, self.read(file)["contents"])
 
+    def program_with_one_variant(self):
+        """The program, whose fibers it calls by the name of a variant that only another program has."""
+        file = self.file("other_program")
+        with open(file, "w", encoding="utf-8") as script:
+            script.write(f"""#!/bin/sh
+if [ "$1" = --help ]; then
+    printf '\\n  argobots \\n'
+    exit
+fi
+exec {self.program.path} $(echo "$@" | sed 's/--variant argobots/--variant fibers/')
+""")
+        os.chmod(file, 0o755)
+        return file
+
     def test_block_or_yield_measures_four_cases_and_draws_them(self):
         picture = self.file("picture.png")
         if "\n  fibers " not in self.program("--help").stdout:
             self.skipTest("built without Boost.Fiber")
         launch, ranks_option, *more = self.program.launcher
-        drawn = self.plot(os.path.join(APP, "block_or_yield.py"), self.program.path, "--rounds", "2", "--largest", "2", "--fibers", "2",
-                          "--launch", " ".join([launch, ranks_option, "2", *more]), "-o", picture)
+        drawn = self.plot(os.path.join(APP, "block_or_yield.py"), self.program.path, self.program_with_one_variant(),
+                          "--rounds", "2", "--largest", "2", "--fibers", "2", "--launch", " ".join([launch, ranks_option, "2", *more]), "-o", picture)
         if "install matplotlib" in drawn.stderr:
             self.skipTest("no matplotlib")
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
-        for case in ("1       1  fibers ", "2       2  fibers-yield ", "1       2  fibers-yield ", "2       4  fibers "):
+        for case in ("1       1  fibers ", "2       2  fibers-yield ", "1       2  fibers-yield ", "2       4  fibers ", "2       4  argobots "):
             self.assertIn(case, drawn.stdout)
         self.assertTrue(os.path.getsize(picture) > 0)
 
