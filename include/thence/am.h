@@ -141,7 +141,10 @@ THENCE_AM_EXPORT int thence_am_free(thence_am *am);
 #define THENCE_AM_SHORT (1U << 0)
 
 /** @brief Register a handler. Each process that sends to it, or receives for it, registers it under the same number
- *         with the same flags. A message that comes before that waits for it.
+ *         with the same flags. A message that comes before that waits for it, at most until thence_am_quiesce() has
+ *         found that nothing else is left: handlers of other messages may register it meanwhile. Then it is lost, and
+ *         `failed` of the options is told. While this process waits there, such messages have at most `max_queued`
+ *         bytes together; what is more is lost, too.
  *  @param am      the engine.
  *  @param number  0 to ::THENCE_AM_MOST_HANDLERS - 1.
  *  @param handler the function; on a process that only sends, any function.

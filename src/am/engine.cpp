@@ -22,7 +22,7 @@ bool in_handler(const message_engine &of) noexcept {
 
 message_engine::message_engine(const thence_am_options &in_force)
     : options_(in_force), network_(*this), pool_(in_force.max_payload + packet_overhead), outbox_(network_, pool_),
-      outgoing_(network_, *this) {}
+      handlers_(sent_), outgoing_(network_, *this) {}
 
 // The announcements that a process may have at another have different tags.
 std::uint32_t message_engine::data_tags() const noexcept {
@@ -103,10 +103,10 @@ int message_engine::progress(long *count) noexcept {
     if (polling_.try_lock()) {
         code = network_.poll();
         quiet ended;
-        if ((handlers_.held() != 0 || stage_.load(std::memory_order_relaxed) != stage::idle) &&
+        if ((handlers_.ready() != 0 || stage_.load(std::memory_order_relaxed) != stage::idle) &&
             !network_.in_callback()) {
             const message_engine *const outer = std::exchange(scope.engine, this); // `failed` must not wait, either
-            run_held(false);
+            run_held();
             ended = step_quiescence();
             scope.engine = outer;
         }

@@ -76,7 +76,10 @@ private:
     void call_alone(const registered_handler &handler, const thence_am_message &m) noexcept;
     void tell(thence_am_done *done, int error, void *data) noexcept;
     void hold_or_fail(const thence_am_message &m, kept_credit *credit) noexcept;
-    void run_held(bool all) noexcept;
+    void has_no_handler(const thence_am_message &m) noexcept;
+    void run_held() noexcept;
+    void release_held() noexcept;
+    void drop(held_message *lost) noexcept;
     void handle_internal(internal_message what, packet_origin &from, const unsigned char *payload,
                          std::size_t bytes) noexcept;
     transfer *transfer_for(packet_origin &from, const announcement &what, transfer::kind kind,
@@ -106,12 +109,12 @@ private:
     network network_;
     packet_pool pool_;
     outbox outbox_;
-    handler_table handlers_;
+    alignas(64) std::atomic<std::uint64_t> sent_{0};
+    alignas(64) std::atomic<std::uint64_t> handled_{0};
+    alignas(64) handler_table handlers_;
     registered_memory memory_;
     outgoing_data outgoing_;
 
-    alignas(64) std::atomic<std::uint64_t> sent_{0};
-    alignas(64) std::atomic<std::uint64_t> handled_{0};
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
     std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves

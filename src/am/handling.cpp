@@ -162,29 +162,51 @@ void message_engine::hold_or_fail(const thence_am_message &m, kept_credit *credi
         return;
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
-    if (!handlers_.hold(m, credit)) {
+    const handler_table::outcome held = handlers_.hold(m, credit);
+    if (held == handler_table::outcome::no_memory) {
         fail(MPI_ERR_NO_MEM, m.source, m.number, "a message is lost: there is no memory to keep it until a poll");
-        outbox_.give_back(credit);
+    } else if (held == handler_table::outcome::too_many) {
+        has_no_handler(m);
+    }
+    outbox_.give_back(credit);
+    if (held != handler_table::outcome::has_handler) {
         handled_.fetch_add(1, std::memory_order_release);
     }
 }
 
-// `all`: also those that have no handler, which are lost.
-void message_engine::run_held(bool all) noexcept {
-    for (std::size_t some = handlers_.held(); some != 0; --some) { // not those that come meanwhile
-        const std::unique_ptr<held_message> held(handlers_.take(all));
+void message_engine::has_no_handler(const thence_am_message &m) noexcept {
+    fail(MPI_ERR_ARG, m.source, m.number, "a message is lost: no handler with this number is registered here");
+}
+
+void message_engine::run_held() noexcept {
+    for (std::size_t some = handlers_.ready(); some != 0; --some) { // not those that come meanwhile
+        const std::unique_ptr<held_message> held(handlers_.take());
         if (held == nullptr) {
             return;
         }
-        const thence_am_message &m = held->message;
-        if (const registered_handler *const handler = handlers_.find(m.number)) {
-            call_alone(*handler, m);
-        } else {
-            fail(MPI_ERR_ARG, m.source, m.number, "a message is lost: no handler with this number is registered here");
-        }
+        call_alone(*handlers_.find(held->message.number), held->message);
         outbox_.give_back(held->credit);
         handled_.fetch_add(1, std::memory_order_release);
     }
+}
+
+// From now on a message without a handler hinders nobody. It is neither under way nor handled.
+void message_engine::release_held() noexcept {
+    base::linked_list<held_message> too_many;
+    for (held_message *each = handlers_.release_credits(options_.max_queued, too_many); each != nullptr;) {
+        held_message *const next = each->next_with_credit;
+        outbox_.give_back(std::exchange(each->credit, nullptr));
+        each = next;
+    }
+    while (held_message *const each = too_many.pop()) {
+        drop(each);
+    }
+}
+
+void message_engine::drop(held_message *lost) noexcept {
+    has_no_handler(lost->message);
+    outbox_.give_back(lost->credit);
+    delete lost;
 }
 
 void message_engine::receive_failed(int error, bool cannot_go_on) noexcept {

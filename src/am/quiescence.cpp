@@ -31,7 +31,7 @@ bool message_engine::release() noexcept {
 
 bool message_engine::is_passive() const noexcept {
     return holds_.load(std::memory_order_acquire) == 0 && outbox_.queued() == 0 && outgoing_.count() == 0 &&
-           handlers_.held() == 0;
+           handlers_.ready() == 0;
 }
 
 void message_engine::wave_ended(int error, totals all) noexcept {
@@ -54,15 +54,21 @@ message_engine::quiet message_engine::step_quiescence() noexcept {
     }
     if (now == stage::wave_has_ended) {
         if (termination_.wave(all_)) {
-            // What is held now was sent by a process that knows this already: it waits for a handler.
+            // What has come since this process gave its counts was sent by one that knows this already.
+            while (held_message *const lost = handlers_.take_old()) {
+                drop(lost);
+            }
+            handlers_.keep_credits();
             const std::scoped_lock guard(beginning_);
             stage_.store(stage::idle, std::memory_order_release);
             return {std::exchange(quiet_, nullptr), quiet_data_, first_error_.exchange(MPI_SUCCESS)};
         }
         stage_.store(stage::wanted, std::memory_order_relaxed);
     }
-    run_held(true); // who waits for quiescence registers no handler any more
+    run_held();
+    release_held();
     if (is_passive()) {
+        handlers_.begin_phase();
         stage_.store(stage::wave_under_way, std::memory_order_relaxed);
         // `handled` first: what is counted there is counted in `sent`, too.
         const std::uint64_t handled = handled_.load(std::memory_order_acquire);
