@@ -33,5 +33,11 @@
 #define PMPI_Psend_init thence_fake_Psend_init
 #define PMPI_Precv_init thence_fake_Precv_init
 #define PMPI_Irecv thence_fake_Irecv
+#define PMPI_Put thence_fake_Put
+#define PMPI_Get thence_fake_Get
+#define PMPI_Fetch_and_op thence_fake_Fetch_and_op
+#define PMPI_Win_flush thence_fake_Win_flush
+#define PMPI_Win_flush_local thence_fake_Win_flush_local
+#define PMPI_Win_flush_local_all thence_fake_Win_flush_local_all
 
 #endif

@@ -62,12 +62,12 @@ protected:
 TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_their_target) {
     count_window(window(0), MPI_INFO_NULL);
     count_window(window(1), MPI_INFO_NULL);
-    count_access(window(0), 3);
-    count_access(window(0), 3);
-    count_access(window(0), MPI_PROC_NULL);
+    count_access(window(0), 3, access::writes);
+    count_access(window(0), 3, access::writes);
+    count_access(window(0), MPI_PROC_NULL, access::writes);
     EXPECT_EQ(outstanding(), 1);
-    count_access(window(0), 4);
-    count_access(window(1), 3);
+    count_access(window(0), 4, access::writes);
+    count_access(window(1), 3, access::writes);
     EXPECT_EQ(outstanding(), 3);
     end_accesses(window(0), 3);
     end_accesses(window(0), 3);
@@ -80,13 +80,55 @@ TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_
     EXPECT_EQ(outstanding(), 0);
 }
 
+TEST_P(counted_windows, a_read_ends_when_it_is_complete_at_its_origin) {
+    for (const int target : {3, 4}) {
+        count_access(window(0), target, access::reads);
+        count_access(window(0), target, access::reads);
+        count_access(window(0), target, access::writes);
+    }
+    EXPECT_EQ(outstanding(), 4);
+    end_reads(window(0), 3); // MPI_Win_flush_local
+    end_reads(window(0), 3);
+    EXPECT_EQ(outstanding(), 3) << "the write to 3 is not complete at its target";
+    end_reads(window(0));
+    EXPECT_EQ(outstanding(), 2);
+    count_access(window(0), 3, access::reads);
+    end_accesses(window(0), 3);
+    EXPECT_EQ(outstanding(), 1);
+    count_access(window(0), 3, access::reads);
+    end_accesses(window(0));
+    EXPECT_EQ(outstanding(), 0);
+    count_access(window(0), 3, access::reads);
+    free_window(0);
+    EXPECT_EQ(outstanding(), 0);
+}
+
+// As in a loop of MPI_Get and MPI_Win_flush_local between MPI_Win_lock_all and MPI_Win_unlock_all.
+TEST_P(counted_windows, nothing_is_outstanding_between_a_local_flush_and_the_next_read) {
+    int value = 0;
+    for (int i = 0; i < 3; ++i) {
+        MPI_Get(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window(0));
+        MPI_Fetch_and_op(&value, &value, MPI_INT, 2, 0, MPI_SUM, window(0));
+        EXPECT_EQ(outstanding(), 2);
+        MPI_Win_flush_local(1, window(0));
+        EXPECT_EQ(outstanding(), 1);
+        MPI_Win_flush_local_all(window(0));
+        EXPECT_EQ(outstanding(), 0);
+    }
+    MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window(0));
+    MPI_Win_flush_local(1, window(0));
+    EXPECT_EQ(outstanding(), 1) << "it may not have reached its target";
+    MPI_Win_flush(1, window(0));
+    EXPECT_EQ(outstanding(), 0);
+}
+
 TEST_P(counted_windows, accesses_of_several_threads_are_counted_exactly) {
     count_window(window(0), MPI_INFO_NULL);
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([i] {
             for (int k = 0; k < 20'000; ++k) {
-                count_access(window(0), (k * (i + 1)) % 100);
+                count_access(window(0), (k * (i + 1)) % 100, k % 2 == 0 ? access::reads : access::writes);
                 end_accesses(window(0), (k * (i + 3)) % 100);
             }
         });
@@ -107,7 +149,7 @@ TEST_P(counted_windows, exposure_is_outstanding_until_it_ends) {
     end_exposure(window(0));
     EXPECT_EQ(outstanding(), 0);
     count_exposure(window(0));
-    count_access(window(0), 1);
+    count_access(window(0), 1, access::writes);
     free_window(0);
     EXPECT_EQ(outstanding(), 0);
 }
@@ -131,13 +173,13 @@ TEST_P(counted_windows, the_helper_looks_while_other_ranks_may_access_a_window) 
 // As MPI may do it on two threads: one is in MPI_Win_free when the other creates a window with the same handle.
 TEST_P(counted_windows, a_new_one_with_the_handle_of_one_that_is_being_freed_is_another) {
     count_window(window(0), MPI_INFO_NULL);
-    count_access(window(0), 1);
+    count_access(window(0), 1, access::writes);
     {
         MPI_Win freed = window(0);
         const counted_window_free frees(&freed);
         freed = MPI_WIN_NULL;
         count_window(window(0), MPI_INFO_NULL);
-        count_access(window(0), 2);
+        count_access(window(0), 2, access::writes);
         EXPECT_EQ(outstanding(), 2);
     }
     EXPECT_EQ(outstanding(), 1);

@@ -123,11 +123,11 @@ SYNCHRONIZING(Win_unlock, (int rank, MPI_Win win), (rank, win), end_accesses(win
 SYNCHRONIZING(Win_unlock_all, (MPI_Win win), (win), end_accesses(win))
 SYNCHRONIZING(Win_flush, (int rank, MPI_Win win), (rank, win), end_accesses(win, rank))
 SYNCHRONIZING(Win_flush_all, (MPI_Win win), (win), end_accesses(win))
-SYNCHRONIZING(Win_flush_local, (int rank, MPI_Win win), (rank, win), )
-SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), )
+SYNCHRONIZING(Win_flush_local, (int rank, MPI_Win win), (rank, win), end_reads(win, rank))
+SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), end_reads(win))
 
 // Operations without a request. They are interposed only because they are counted.
-#define ACCESSING(name, parameters, arguments)                                                                         \
+#define ACCESSING(kind, name, parameters, arguments)                                                                   \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Win win) {                                              \
         if (!observes_calls()) [[likely]] {                                                                            \
             return THENCE_NEXT(name)(THENCE_UNPACK arguments, win);                                                    \
@@ -135,7 +135,7 @@ SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), )
         const timed_call timed(call_kind::starts);                                                                     \
         const int code = THENCE_NEXT(name)(THENCE_UNPACK arguments, win);                                              \
         if (code == MPI_SUCCESS) {                                                                                     \
-            count_access(win, rank);                                                                                   \
+            count_access(win, rank, access::kind);                                                                     \
         }                                                                                                              \
         return code;                                                                                                   \
     }
@@ -143,24 +143,24 @@ SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), )
 #define ORIGIN(count_t) const void *origin, count_t count, MPI_Datatype type
 #define TARGET(count_t) int rank, MPI_Aint displacement, count_t target_count, MPI_Datatype target_type
 #define ACCESSES(c, count_t)                                                                                           \
-    ACCESSING(Put##c, (ORIGIN(count_t), TARGET(count_t)),                                                              \
+    ACCESSING(writes, Put##c, (ORIGIN(count_t), TARGET(count_t)),                                                      \
               (origin, count, type, rank, displacement, target_count, target_type))                                    \
-    ACCESSING(Get##c, (void *origin, count_t count, MPI_Datatype type, TARGET(count_t)),                               \
+    ACCESSING(reads, Get##c, (void *origin, count_t count, MPI_Datatype type, TARGET(count_t)),                        \
               (origin, count, type, rank, displacement, target_count, target_type))                                    \
-    ACCESSING(Accumulate##c, (ORIGIN(count_t), TARGET(count_t), MPI_Op op),                                            \
+    ACCESSING(writes, Accumulate##c, (ORIGIN(count_t), TARGET(count_t), MPI_Op op),                                    \
               (origin, count, type, rank, displacement, target_count, target_type, op))                                \
     ACCESSING(                                                                                                         \
-        Get_accumulate##c,                                                                                             \
+        reads, Get_accumulate##c,                                                                                      \
         (ORIGIN(count_t), void *result, count_t result_count, MPI_Datatype result_type, TARGET(count_t), MPI_Op op),   \
         (origin, count, type, result, result_count, result_type, rank, displacement, target_count, target_type, op))
 ACCESSES(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 ACCESSES(_c, MPI_Count)
 #endif
-ACCESSING(Fetch_and_op,
+ACCESSING(reads, Fetch_and_op,
           (const void *origin, void *result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op op),
           (origin, result, type, rank, displacement, op))
-ACCESSING(Compare_and_swap,
+ACCESSING(reads, Compare_and_swap,
           (const void *origin, const void *compare, void *result, MPI_Datatype type, int rank, MPI_Aint displacement),
           (origin, compare, result, type, rank, displacement))
 

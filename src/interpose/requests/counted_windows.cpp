@@ -21,7 +21,11 @@ struct counted_window {
     bool any_rank_may_lock = false;
     std::atomic<bool> fenced{false}; // in an epoch between two fences, if no rank may lock
     std::atomic<bool> exposed{false};
-    target_set targets; // of operations that are outstanding
+    // Targets of operations that are outstanding.
+    target_set written;
+    target_set read;
+
+    target_set &of(access kind) noexcept { return kind == access::reads ? read : written; }
 };
 
 namespace {
@@ -64,7 +68,7 @@ void end_all(std::unique_ptr<counted_window> was) noexcept {
     if (was == nullptr) {
         return;
     }
-    if (const long ended = was->targets.take_all() + (was->exposed.load() ? 1 : 0); ended != 0) {
+    if (const long ended = was->written.take_all() + was->read.take_all() + (was->exposed.load() ? 1 : 0); ended != 0) {
         progress::operations_ended(ended);
     }
     if (was->any_rank_may_lock || was->fenced.load()) {
@@ -118,31 +122,46 @@ void counted_window_free::end() noexcept {
 }
 
 // An operation is counted before another thread can end it.
-void count_access(MPI_Win handle, int target) noexcept {
+void count_access(MPI_Win handle, int target, access kind) noexcept {
     if (target == MPI_PROC_NULL) {
         return;
     }
     counted_window *const found = find_or_add(handle);
-    if (found == nullptr || found->targets.has(target)) {
+    if (found == nullptr || found->of(kind).has(target)) {
         progress::note_call();
         return;
     }
     progress::operation_started();
-    if (!found->targets.add(target)) {
+    if (!found->of(kind).add(target)) {
         progress::operations_ended(1);
     }
 }
 
+void end_reads(MPI_Win handle, int target) noexcept {
+    if (counted_window *const found = find(handle); found != nullptr && found->read.take(target)) {
+        progress::operations_ended(1);
+    }
+}
+
+void end_reads(MPI_Win handle) noexcept {
+    if (counted_window *const found = find(handle); found != nullptr) {
+        if (const long ended = found->read.take_all(); ended != 0) {
+            progress::operations_ended(ended);
+        }
+    }
+}
+
 void end_accesses(MPI_Win handle, int target) noexcept {
-    counted_window *const found = find(handle);
-    if (found != nullptr && found->targets.take(target)) {
+    end_reads(handle, target);
+    if (counted_window *const found = find(handle); found != nullptr && found->written.take(target)) {
         progress::operations_ended(1);
     }
 }
 
 void end_accesses(MPI_Win handle) noexcept {
+    end_reads(handle);
     if (counted_window *const found = find(handle); found != nullptr) {
-        if (const long ended = found->targets.take_all(); ended != 0) {
+        if (const long ended = found->written.take_all(); ended != 0) {
             progress::operations_ended(ended);
         }
     }

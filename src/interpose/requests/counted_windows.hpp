@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided communication of the program, for the helper thread (core/progress/plain_operations.hpp).
 //
-// An operation without a request (MPI_Put) is outstanding until a call that completes it at its target, such as
-// MPI_Win_flush, returns. All of one window to one target count as one. An exposure epoch is outstanding from
-// MPI_Win_post to MPI_Win_wait. Any rank may access a window at any time, unless its info says no_locks; then it may
-// between two calls of MPI_Win_fence. While there is such a window, the helper looks from time to time.
+// An operation without a request that writes only (MPI_Put) is outstanding until a call that completes it at its
+// target, such as MPI_Win_flush, returns. One that reads (MPI_Get, MPI_Fetch_and_op) has ended when the origin has its
+// result, which MPI_Win_flush_local says, too. All of one kind and window to one target count as one. An exposure epoch
+// is outstanding from MPI_Win_post to MPI_Win_wait. Any rank may access a window at any time, unless its info says
+// no_locks; then it may between two calls of MPI_Win_fence. While there is such a window, the helper looks from time to
+// time.
 //
 // Each function is called only while calls are observed, after MPI has returned successfully. What is known of a window
 // is taken before MPI frees it, since MPI may then give its handle to another thread's window.
@@ -46,7 +48,10 @@ private:
     counted_window *taken_ = nullptr;
 };
 
-THENCE_INTERNAL void count_access(MPI_Win window, int target) noexcept;
+enum class access { writes, reads };
+THENCE_INTERNAL void count_access(MPI_Win window, int target, access kind) noexcept;
+THENCE_INTERNAL void end_reads(MPI_Win window, int target) noexcept;
+THENCE_INTERNAL void end_reads(MPI_Win window) noexcept; // to all targets
 THENCE_INTERNAL void end_accesses(MPI_Win window, int target) noexcept;
 THENCE_INTERNAL void end_accesses(MPI_Win window) noexcept; // to all targets
 
