@@ -247,11 +247,25 @@ TEST(report, says_that_the_program_uses_thence) {
     EXPECT_TRUE(has(json_of({rank}), "\"uses_thence\":true"));
 }
 
+TEST(report, says_for_how_long_open_files_have_kept_the_helper_out) {
+    rank_report rank = rank_with(1000, 500, true);
+    EXPECT_FALSE(has(text_of({rank}), "files of MPI were open"));
+    rank.kept_out = 300 * ms;
+    const std::string text = text_of({rank, rank});
+    EXPECT_TRUE(has(text, "no progress for the program during 0.6 s of these 2.0 s, in which files of MPI were open"))
+        << text;
+    EXPECT_TRUE(has(json_of({rank}), "\"helper_kept_out_s\":0.300000000"));
+    rank.progress_always = 0;
+    EXPECT_FALSE(has(text_of({rank}), "files of MPI were open")) << "there is no helper";
+}
+
 TEST(report, is_json) {
     const std::string text = json_of({rank_with(1500, 250, true)});
     EXPECT_TRUE(has(text, "{\"report\":1,\"progress\":true,\"uses_thence\":false")) << text;
     EXPECT_TRUE(has(text, "\"lasted_s\":1.500000000")) << text;
-    EXPECT_TRUE(has(text, "\"waiting_after_computed_s\":0.250000000,\"operations\":10,\"bytes\":3145728")) << text;
+    EXPECT_TRUE(has(text, "\"waiting_after_computed_s\":0.250000000,\"helper_kept_out_s\":0.000000000,\"operations\":"
+                          "10,\"bytes\":3145728"))
+        << text;
 }
 
 TEST(report, compares_with_the_run_without_progress_whose_report_the_file_had) {

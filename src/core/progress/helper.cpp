@@ -117,7 +117,7 @@ bool help(bool has_slept, bool for_program = false) noexcept {
     serve_started_streams(&stream_service::begin);
     {
         const std::scoped_lock guard(helper_in_progress);
-        if (for_program && plain.open_files.load(std::memory_order_seq_cst) != 0) {
+        if (for_program && helper_is_kept_out()) {
             return false;
         }
         if (has_slept) {
@@ -147,6 +147,10 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
     }
     for_others.begin();
     if (!program.outstanding() || !program.computes()) {
+    if (helper_is_kept_out()) {
+        for_others.begin();
+        return pause_for(pauses.small_share());
+    }
         if (program.has_just_called()) {
             pauses.found(); // when it computes again, the pauses begin anew
         }

@@ -15,6 +15,10 @@ constinit std::array<call_counts, 16> all_call_counts;
 
 namespace {
 
+std::mutex file_times_mutex; // guards changes of plain.open_files, and the next two
+base::nanoseconds kept_out_since = 0;
+base::nanoseconds kept_out_for = 0; // by files that are closed
+
 void observe(unsigned why) noexcept {
     if (plain.observed.fetch_or(why) == 0) {
         add_own_communicators(); // calls that start operations leave their fast path
@@ -105,16 +109,37 @@ void window_freed() noexcept {
     }
 }
 
+void keep_helper_out() noexcept {
+    {
+        const std::scoped_lock guard(file_times_mutex);
+        if (plain.open_files.fetch_add(1, std::memory_order_seq_cst) == 0) {
+            kept_out_since = base::read_clock();
+        }
+    }
+    const std::scoped_lock until_helper_has_left(helper_in_progress);
+}
+
+void let_helper_in() noexcept {
+    const std::scoped_lock guard(file_times_mutex);
+    if (plain.open_files.fetch_sub(1, std::memory_order_seq_cst) == 1) {
+        kept_out_for += base::read_clock() - kept_out_since;
+    }
+}
+
+std::int64_t helper_was_kept_out() noexcept {
+    const std::scoped_lock guard(file_times_mutex);
+    return kept_out_for + (helper_is_kept_out() ? base::read_clock() - kept_out_since : 0);
+}
+
 void file_opens() noexcept {
     if (mpi::files_forbid_other_threads()) {
-        plain.open_files.fetch_add(1, std::memory_order_seq_cst);
-        const std::scoped_lock until_helper_has_left(helper_in_progress);
+        keep_helper_out();
     }
 }
 
 void file_closed() noexcept {
     if (mpi::files_forbid_other_threads()) {
-        plain.open_files.fetch_sub(1, std::memory_order_seq_cst);
+        let_helper_in();
     }
 }
 

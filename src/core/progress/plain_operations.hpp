@@ -32,8 +32,8 @@ struct plain_operations {
     std::atomic<bool> in_mpi{true};        // blocking calls wait inside MPI, so they make progress all the time
     std::atomic<long> windows{0};          // that other ranks may access at any time
     std::atomic<bool> helper_rests{false}; // it must be woken
-    std::atomic<long> open_files{0};      // while not 0, the helper makes no progress for the program: see file_opens()
-    std::atomic<std::int64_t> stopped{0}; // when calls were observed for the last time
+    std::atomic<long> open_files{0};       // while not 0, the helper makes no progress for the program
+    std::atomic<std::int64_t> stopped{0};  // when calls were observed for the last time
 };
 extern THENCE_INTERNAL plain_operations plain;
 
@@ -99,11 +99,19 @@ THENCE_INTERNAL long operations_outstanding() noexcept;
 THENCE_INTERNAL void window_created() noexcept;
 THENCE_INTERNAL void window_freed() noexcept;
 
-// Before a file is opened, and after it was closed. Counted where mpi::files_forbid_other_threads(). Invariant: the
-// helper reads the count while it holds `helper_in_progress`, and makes no progress for the program if it is not 0.
-// file_opens() adds to it, then takes that lock once. So the helper is not in MPI for the program after that.
+// Before a file is opened, and after it was closed: where mpi::files_forbid_other_threads(), these call the next two.
 THENCE_INTERNAL void file_opens() noexcept;
 THENCE_INTERNAL void file_closed() noexcept;
+// Invariant: the helper reads the count of open files while it holds `helper_in_progress`, and makes no progress for
+// the program if it is not 0. keep_helper_out() adds to it, then takes that lock once. So the helper is not in MPI for
+// the program after that.
+THENCE_INTERNAL void keep_helper_out() noexcept;
+THENCE_INTERNAL void let_helper_in() noexcept;
+inline bool helper_is_kept_out() noexcept {
+    return plain.open_files.load(std::memory_order_seq_cst) != 0;
+}
+// For how long in all.
+THENCE_INTERNAL std::int64_t helper_was_kept_out() noexcept;
 
 // A call that may block in MPI lasts. It may end on another thread, where a task has been suspended.
 class blocking_call {

@@ -39,23 +39,26 @@ constexpr base::nanoseconds waits_at_least = 60'000'000'000; // or as long as th
 
 base::nanoseconds begun = 0; // 0: nothing is measured
 
-constexpr std::size_t figure_count = 10;
+constexpr std::size_t figure_count = 11;
 constexpr std::array<const char *, figure_count> figure_names{"lasted_s",
                                                               "helper_s",
                                                               "starting_and_testing_s",
                                                               "blocking_s",
                                                               "waiting_s",
                                                               "waiting_after_computed_s",
+                                                              "helper_kept_out_s",
                                                               "operations",
                                                               "bytes",
                                                               "completed_while_computing",
                                                               "bytes_completed_while_computing"};
-constexpr std::size_t times = 6; // the first so many are times
+constexpr std::size_t times = 7; // the first so many are times
 
 std::array<std::int64_t, figure_count> figures_of(const rank_report &rank) {
     const measured_figures &f = rank.figures;
-    return {rank.lasted,  rank.helper, f.starting_and_testing, f.blocking,   f.waiting, f.waiting_after_computed,
-            f.operations, f.bytes,     f.early_operations,     f.early_bytes};
+    return {rank.lasted,        rank.helper,  f.starting_and_testing,
+            f.blocking,         f.waiting,    f.waiting_after_computed,
+            rank.kept_out,      f.operations, f.bytes,
+            f.early_operations, f.early_bytes};
 }
 
 [[gnu::format(printf, 1, 2)]] std::string format(const char *how, ...) {
@@ -160,8 +163,12 @@ void write_file(const std::string &name, const std::string &text) {
 rank_report own_report() noexcept {
     const base::nanoseconds stopped = progress::plain.stopped.load();
     const bool uses_thence = !progress::measures_calls();
-    return {(uses_thence ? stopped : base::read_clock()) - begun, progress::helper_processor_time(),
-            base::current_settings().progress_always ? 1 : 0, uses_thence ? 1 : 0, read_measured()};
+    return {(uses_thence ? stopped : base::read_clock()) - begun,
+            progress::helper_processor_time(),
+            base::current_settings().progress_always ? 1 : 0,
+            uses_thence ? 1 : 0,
+            progress::helper_was_kept_out(),
+            read_measured()};
 }
 
 } // namespace
@@ -256,6 +263,11 @@ std::string text_of(const std::vector<rank_report> &ranks, const std::optional<r
     text += line_of("all", sum);
     if (sum.uses_thence != 0) {
         text += "The program uses Thence itself. What came after its first use is not measured.\n";
+    }
+    if (sum.progress_always != 0 && sum.kept_out != 0) {
+        text += format("The helper threads made no progress for the program during %.1f s of these %.1f s, in which "
+                       "files of MPI were open: with Open MPI no second thread may be in MPI then.\n",
+                       seconds(sum.kept_out), seconds(sum.lasted));
     }
     return text + conclusion(sum, before) + "\n";
 }

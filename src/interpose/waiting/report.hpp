@@ -18,6 +18,7 @@ struct rank_report {
     std::int64_t helper; // processor time of the helper thread
     std::int64_t progress_always;
     std::int64_t uses_thence; // the program has used Thence itself: what came later was not measured
+    std::int64_t kept_out;    // for how long open files have kept the helper thread out of MPI
     measured_figures figures;
 };
 
