@@ -236,6 +236,28 @@ TEST(access_pauses, a_poll_that_lasts_longer_ends_the_sleeps) {
     EXPECT_GE(pauses.next(500, 500, true), 40'000);
 }
 
+// As on an MPI whose progress asks the kernel for many connections.
+TEST(access_pauses, a_poll_that_costs_much_is_made_rarely) {
+    constexpr progress::nanoseconds cost = 400'000;
+    progress::access_pauses pauses;
+    progress::nanoseconds paused = 0;
+    progress::nanoseconds used = 0;
+    const auto processor_time = [] { return thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID); };
+    for (int i = 0; i < 60; ++i) {
+        const progress::nanoseconds before = processor_time();
+        while (processor_time() - before < cost) {
+        }
+        const progress::nanoseconds pause = pauses.next(cost, cost, true);
+        EXPECT_LE(pauses.left(), pause);
+        if (i >= 30) { // it knows the cost by then
+            paused += pause;
+            used += processor_time() - before;
+        }
+    }
+    EXPECT_GT(paused, 50 * used) << "a fiftieth of a processor at most";
+    EXPECT_GT(pauses.left(), progress::access_pauses::longest_sleep);
+}
+
 // There all polls work longer, and the ones that follow, too.
 TEST(access_pauses, a_processor_that_others_want_is_not_spun_on) {
     progress::access_pauses pauses;

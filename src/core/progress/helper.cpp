@@ -18,6 +18,7 @@
 
 #include <thence/detail/start_thread.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <condition_variable>
@@ -132,25 +133,29 @@ bool help(bool has_slept, bool for_program = false) noexcept {
 // The program computes, and nothing is known to be outstanding: only other ranks may want something, since it has
 // windows, or it has started something that is not counted. @return whether it slept.
 bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
+    if (const nanoseconds left = pauses.left(); left > 0) {
+        return pause_for(std::min(left, access_pauses::longest_sleep));
+    }
     const nanoseconds begun = read_clock();
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept, true);
     const nanoseconds worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - used;
-    return pause_for(pauses.next(worked, read_clock() - begun, has_slept));
+    const nanoseconds pause = pauses.next(worked, read_clock() - begun, has_slept);
+    return pause_for(std::min(pause, access_pauses::longest_sleep));
 }
 
 // Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.
 bool help_program(const program_watch &program, helper_pauses &pauses, poll_lengths &lengths, access_pauses &for_others,
                   bool has_slept) noexcept {
+    if (helper_is_kept_out()) {
+        for_others.begin();
+        return pause_for(pauses.small_share());
+    }
     if (program.must_look() && !program.outstanding() && program.computes()) {
         return look_for_others(for_others, has_slept);
     }
     for_others.begin();
     if (!program.outstanding() || !program.computes()) {
-    if (helper_is_kept_out()) {
-        for_others.begin();
-        return pause_for(pauses.small_share());
-    }
         if (program.has_just_called()) {
             pauses.found(); // when it computes again, the pauses begin anew
         }

@@ -196,11 +196,13 @@ private:
 // Pauses of a helper that only waits for other ranks to access windows of a program that computes. No call of MPI tells
 // whether a poll has found anything, but then it works longer than others. After one that did the helper spins for a
 // while, and then sleeps, at first for a short time. While nothing comes, it uses a fiftieth of a processor. So it does
-// also while others want its processor: there polls work longer for that reason, too.
+// also while others want its processor: there polls work longer for that reason, too. A pause is as long as the poll
+// before it asks for, and consists of sleeps that are no longer than longest_sleep: between them the helper looks what
+// else is to be done.
 class access_pauses {
 public:
-    // After a poll. 0: no pause. `worked`: the processor time of the poll, which has `lasted` so long. `slept`: before
-    // the poll, which makes it work longer.
+    // After a poll: the length of the pause. 0: no pause. `worked`: the processor time of the poll, which has `lasted`
+    // so long. `slept`: before the poll, which makes it work longer.
     nanoseconds next(nanoseconds worked, nanoseconds lasted, bool slept) noexcept {
         const nanoseconds now = read_clock();
         if (lasted - worked > lost_processor) {
@@ -214,6 +216,7 @@ public:
             sleep_ = first_sleep;
         }
         if (now < spins_until_ && now >= shared_until_) {
+            due_ = now;
             return 0;
         }
         const nanoseconds before = used_;
@@ -221,12 +224,17 @@ public:
         if (before != 0) {
             cost_ += (used_ - before - cost_) / 8;
         }
-        return sleep_ = std::min(2 * sleep_, std::clamp(share * cost_, 2 * first_sleep, longest));
+        sleep_ = std::min(2 * sleep_, std::clamp(share * cost_, 2 * first_sleep, longest));
+        due_ = now + sleep_;
+        return sleep_;
     }
+    // What is left of the pause; 0 or less: the next poll is due.
+    nanoseconds left() const noexcept { return due_ - read_clock(); }
     // Something else was to be done meanwhile.
     void begin() noexcept { used_ = 0; }
 
-    static constexpr nanoseconds longest = 5'000'000;
+    static constexpr nanoseconds longest_sleep = 5'000'000;
+    static constexpr nanoseconds longest = 100'000'000; // for polls that work for 1.5 ms and find nothing
 
 private:
     static constexpr nanoseconds spins = 100'000;
@@ -240,8 +248,9 @@ private:
     nanoseconds spins_until_ = 0;
     nanoseconds shared_until_ = 0; // others want the processor, as far as is known
     nanoseconds sleep_ = first_sleep;
-    nanoseconds used_ = 0; // processor time at the last sleep
-    nanoseconds cost_ = 0; // of one sleep and the polls after it
+    nanoseconds due_ = 0;  // when the pause ends
+    nanoseconds used_ = 0; // processor time at the last pause
+    nanoseconds cost_ = 0; // of one pause and the polls after it
 };
 
 } // namespace thence::progress
