@@ -33,6 +33,13 @@
 #define PMPI_Psend_init thence_fake_Psend_init
 #define PMPI_Precv_init thence_fake_Precv_init
 #define PMPI_Irecv thence_fake_Irecv
+#define PMPI_Bsend thence_fake_Bsend
+#define PMPI_Iprobe thence_fake_Iprobe
+#define PMPI_Improbe thence_fake_Improbe
+#define PMPI_Pready thence_fake_Pready
+#define PMPI_Parrived thence_fake_Parrived
+#define PMPI_File_read thence_fake_File_read
+#define PMPI_File_write_at thence_fake_File_write_at
 #define PMPI_Put thence_fake_Put
 #define PMPI_Get thence_fake_Get
 #define PMPI_Fetch_and_op thence_fake_Fetch_and_op

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on files that wait for other ranks (blocking_in_mpi.hpp), or start an operation (THENCE_STARTING).
+// Calls on files that wait for other ranks or for the file (blocking_in_mpi.hpp), or start an operation
+// (THENCE_STARTING).
 #include "interpose/calls/blocking_in_mpi.hpp"
 #include "interpose/requests/counted_files.hpp"
 
@@ -51,6 +52,8 @@ THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence)
     form(how, before##read##behind, void *, count_t) form(how, before##write##behind, const void *, count_t)
 
 #define TRANSFERS(c, count_t)                                                                                          \
+    READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , c, count_t)                                                         \
+    READ_AND_WRITE(WITH_STATUS_AT, THENCE_BLOCKING, , _at##c, count_t)                                                 \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _all##c, count_t)                                                   \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _shared##c, count_t)                                                \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _ordered##c, count_t)                                               \

@@ -46,6 +46,20 @@ private:
     const progress::blocking_call in_mpi_;
 };
 
+// A call lasts that starts and ends no operation which is counted, and does not block.
+class asking_call {
+public:
+    explicit asking_call(call_kind kind) noexcept : timed_(kind) {
+        if (observes_calls()) [[unlikely]] {
+            note_call();
+        }
+    }
+    asking_call &operator=(asking_call &&) = delete;
+
+private:
+    const timed_call timed_;
+};
+
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
 public:

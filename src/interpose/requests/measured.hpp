@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_REPORT: how long the MPI calls of a program last, and which of its nonblocking operations complete while it
-// computes. A program computes while it is in no interposed call.
+// computes. A program computes while it is in no call that is measured; docs/guide/unchanged.md lists those that are
+// not.
 //
 // Of each operation that is not complete when its start returns, known_requests.hpp knows how long the starting thread
 // had computed by then. So the call that completes the operation knows for how long the program has computed in

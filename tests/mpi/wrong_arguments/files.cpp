@@ -42,6 +42,10 @@ argument<MPI_File> file(const world &w) {
     STARTING_AT(iread_at_all##c, n);                                                                                   \
     STARTING_AT(iwrite_at_all##c, n)
 #define TRANSFERS(c, n)                                                                                                \
+    TRANSFER(read##c, n);                                                                                              \
+    TRANSFER(write##c, n);                                                                                             \
+    TRANSFER_AT(read_at##c, n);                                                                                        \
+    TRANSFER_AT(write_at##c, n);                                                                                       \
     TRANSFER(read_all##c, n);                                                                                          \
     TRANSFER(write_all##c, n);                                                                                         \
     TRANSFER(read_shared##c, n);                                                                                       \

@@ -52,6 +52,11 @@ void add_persistent(table &to, world &w) {
 #if defined(THENCE_MPI_PARTITIONED)
     PARTITIONED(Psend_init);
     PARTITIONED(Precv_init);
+    // The request is no partitioned one.
+    WRONG(Pready, number(0), fixed(w.persistent[1]));
+    WRONG(Pready_range, number(0), number(0), fixed(w.persistent[1]));
+    WRONG(Pready_list, number(1), pointer(w.indices), fixed(w.persistent[1]));
+    WRONG(Parrived, fixed(w.persistent[0]), number(0), pointer(&w.flag));
 #endif
 }
 
