@@ -2,12 +2,14 @@
 // THENCE_WAIT: blocking calls test, and pause in a way that leaves the processor.
 #include "library.hpp"
 
+#include "core/base/settings.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
 #include "interpose/waiting/unchanged.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -129,6 +131,30 @@ TEST_P(leaving_the_processor, ranks_that_do_not_tell_how_they_wait_are_not_waite
     calls = before;
     world.complete(pending);
     MPI_Wait(&pending, MPI_STATUS_IGNORE);
+}
+
+// Settings begin with MPI_Init.
+TEST_P(leaving_the_processor, a_program_that_has_only_sessions_is_told_that_settings_have_no_effect) {
+    auto &calls = thence::mpi::table;
+    const auto before = calls;
+    const auto at_end = [] {
+        testing::internal::CaptureStderr();
+        interpose::unchanged::process_ends();
+        return testing::internal::GetCapturedStderr();
+    };
+    calls.Initialized = [](int *flag) -> int { return *flag = 0, MPI_SUCCESS; };
+    interpose::unchanged::session_began();
+    EXPECT_EQ(at_end(), "") << "nothing is set";
+    for (const char *name : {"THENCE_WAIT=sleep", "THENCE_PROGRESS=always"}) {
+        const std::string setting = name;
+        const std::string variable = setting.substr(0, setting.find('='));
+        setenv(variable.c_str(), setting.substr(variable.size() + 1).c_str(), 1);
+        thence::base::read_settings();
+        EXPECT_NE(at_end().find("the program has used MPI by sessions only"), std::string::npos) << name;
+        unsetenv(variable.c_str());
+    }
+    thence::base::read_settings();
+    calls = before;
 }
 
 THENCE_RULES(leaving_the_processor);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Init, MPI_Init_thread, MPI_Query_thread and MPI_Finalize. A program that runs with THENCE_PROGRESS=always gets
-// MPI_THREAD_MULTIPLE, which the helper thread needs, and is told the level that it asked for. The library ends inside
-// MPI_Finalize (core/continuation/lifetime.hpp). Only here can a call of MPI_Finalize inside a callback be refused, and
-// only here can the library leave MPI early enough for MPICH: its hook and, on MPICH and its kin, its threads are used
-// only if this file is linked.
+// MPI_Init, MPI_Init_thread, MPI_Session_init, MPI_Query_thread and MPI_Finalize. A program that runs with
+// THENCE_PROGRESS=always gets MPI_THREAD_MULTIPLE, which the helper thread needs, and is told the level that it asked
+// for. The library ends inside MPI_Finalize (core/continuation/lifetime.hpp). Only here can a call of MPI_Finalize
+// inside a callback be refused, and only here can the library leave MPI early enough for MPICH: its hook and, on MPICH
+// and its kin, its threads are used only if this file is linked.
 #include "interpose/waiting/init_finalize.hpp"
 #include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/next.hpp"
@@ -67,6 +67,17 @@ THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv,
     }
     return initialized(code);
 }
+
+#if defined(THENCE_MPI_SESSIONS)
+// It changes nothing. A program that ends without MPI_Init is told that its settings have had no effect.
+THENCE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session) {
+    const int code = THENCE_NEXT(Session_init)(info, errhandler, session);
+    if (code == MPI_SUCCESS) {
+        unchanged::session_began();
+    }
+    return code;
+}
+#endif
 
 THENCE_EXPORT int MPI_Query_thread(int *provided) {
     const int code = THENCE_NEXT(Query_thread)(provided);

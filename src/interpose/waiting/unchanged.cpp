@@ -30,7 +30,8 @@ using base::nanoseconds;
 
 std::atomic<bool> yields{false};
 std::atomic<int> level{INT_MAX};
-std::atomic<bool> has_come{false}; // MPI_Init, or MPI_Init_thread
+std::atomic<bool> has_come{false};    // MPI_Init, or MPI_Init_thread
+std::atomic<bool> has_session{false}; // or had one
 
 bool applies() noexcept {
     return waits_leave_the_processor.load(std::memory_order_relaxed) && !continuation::this_thread.in_callback();
@@ -236,17 +237,28 @@ void mpi_finalizes() noexcept {
     }
 }
 
+void session_began() noexcept {
+    has_session.store(true);
+}
+
 void process_ends() noexcept {
     const base::settings &chosen = base::current_settings();
+    const bool wants = chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi;
+    if (!wants || has_come.load()) {
+        return;
+    }
     int initialized = 0;
-    if (!has_come.load() && (chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi) &&
-        mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
+    if (mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
         std::fputs(
             "thence: MPI was initialized, and no call has come to libthence, so THENCE_PROGRESS, THENCE_WAIT and "
-            "THENCE_REPORT have had no effect. A program that looks MPI's functions up by dlsym() in the library of "
-            "MPI "
-            "has to load libthence in place of that\n",
+            "THENCE_REPORT have had no effect. A program that looks MPI's functions up by dlsym() in the library "
+            "of MPI has to load libthence in place of that\n",
             stderr);
+    } else if (has_session.load()) {
+        std::fputs("thence: the program has used MPI by sessions only, so THENCE_PROGRESS, THENCE_WAIT and "
+                   "THENCE_REPORT have had no effect: they begin with MPI_Init or MPI_Init_thread, which a program may "
+                   "call beside MPI_Session_init\n",
+                   stderr);
     }
 }
 

@@ -41,6 +41,8 @@ THENCE_INTERNAL bool ask_all_ranks(bool leaves, std::int64_t says_after, std::in
 void mpi_initialized() noexcept;
 // MPI_Finalize begins.
 void mpi_finalizes() noexcept;
+// MPI_Session_init has succeeded.
+THENCE_INTERNAL void session_began() noexcept;
 // The process ends. If the environment asks for something, and no MPI_Init has come to libthence, it says so.
 THENCE_INTERNAL void process_ends() noexcept;
 

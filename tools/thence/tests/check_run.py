@@ -227,6 +227,8 @@ def unusual_programs_end_as_without(given):
         if what != "sessions":  # Open MPI 5.0 has sessions, and not each installation of it
             assert done.returncode == 7, (what, done)
         assert (" report, in seconds" in done.stderr) == (what not in ("no-init", "sessions")), (what, done)
+        has_sessions = what == "sessions" and b"MPI_Session_init" in Path(program).read_bytes() and done.returncode == 7
+        assert done.stderr.count("has used MPI by sessions only") == (2 if has_sessions else 0), (what, done)
     for what in ("abort", "kill"):  # launchers differ in the status
         done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
                               capture_output=True, text=True, check=False, timeout=60)
