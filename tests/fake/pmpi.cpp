@@ -2,6 +2,7 @@
 // The functions of MPI that the interposed calls call in tests. They call the fake.
 #include "pmpi_names.h"
 
+#include "exposure.hpp"
 #include "fake_mpi.hpp"
 
 #include "interpose/calls/next.hpp"
@@ -17,6 +18,8 @@ using thence::mpi::table;
 bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
     return true;
 }
+
+std::function<bool()> thence::fake::exposure_ends;
 
 namespace {
 
@@ -205,6 +208,16 @@ int PMPI_Fetch_and_op(const void *, void *, MPI_Datatype, int, MPI_Aint, MPI_Op,
 }
 int PMPI_Win_flush(int, MPI_Win) {
     return MPI_SUCCESS;
+}
+int PMPI_Win_test(MPI_Win, int *flag) {
+    *flag = thence::fake::exposure_ends() ? 1 : 0;
+    return MPI_SUCCESS;
+}
+int PMPI_Win_wait(MPI_Win) {
+    return wait_by("MPI_Win_wait", [](bool &done) {
+        done = thence::fake::exposure_ends();
+        return MPI_SUCCESS;
+    });
 }
 int PMPI_Win_flush_local(int, MPI_Win) {
     return MPI_SUCCESS;

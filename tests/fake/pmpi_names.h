@@ -44,6 +44,8 @@
 #define PMPI_Get thence_fake_Get
 #define PMPI_Fetch_and_op thence_fake_Fetch_and_op
 #define PMPI_Win_flush thence_fake_Win_flush
+#define PMPI_Win_test thence_fake_Win_test
+#define PMPI_Win_wait thence_fake_Win_wait
 #define PMPI_Win_flush_local thence_fake_Win_flush_local
 #define PMPI_Win_flush_local_all thence_fake_Win_flush_local_all
 

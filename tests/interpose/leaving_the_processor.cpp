@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_WAIT: blocking calls test, and pause in a way that leaves the processor.
+#include "exposure.hpp"
 #include "library.hpp"
 
 #include "core/base/settings.hpp"
@@ -46,6 +47,19 @@ TEST_P(leaving_the_processor, a_call_that_waits_long_tests_rarely) {
     other.join();
     EXPECT_EQ(r, MPI_REQUEST_NULL);
     EXPECT_LT(world.progress_calls - before, 50'000ULL);
+}
+
+TEST_P(leaving_the_processor, a_wait_for_accesses_of_a_window_tests_rarely) {
+    unsigned tests = 0;
+    const auto end = std::chrono::steady_clock::now() + 300ms;
+    exposure_ends = [&] {
+        ++tests;
+        return std::chrono::steady_clock::now() >= end;
+    };
+    EXPECT_EQ(MPI_Win_wait(MPI_WIN_NULL), MPI_SUCCESS);
+    EXPECT_GE(std::chrono::steady_clock::now(), end);
+    EXPECT_LT(tests, 50'000U);
+    exposure_ends = nullptr;
 }
 
 TEST_P(leaving_the_processor, all_forms_of_wait_end) {

@@ -96,22 +96,30 @@ SYNCHRONIZING(Win_fence, (int assert, MPI_Win win), (assert, win), count_fence(w
 SYNCHRONIZING(Win_start, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), end_fence(win))
 SYNCHRONIZING(Win_complete, (MPI_Win win), (win), end_accesses(win))
 SYNCHRONIZING(Win_post, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), count_exposure(win))
-// A task tests, and pauses between two tests.
+// A wait that must not block in MPI tests, and pauses between two tests.
 THENCE_EXPORT int MPI_Win_wait(MPI_Win win) {
     if (is_plain()) [[likely]] {
         return THENCE_NEXT(Win_wait)(win);
     }
-    if (!blocking_tasks.applies()) {
+    const wait_strategy *const how = blocking_tasks.applies()          ? &blocking_tasks
+                                     : leaving_the_processor.applies() ? &leaving_the_processor
+                                                                       : nullptr;
+    if (how == nullptr) {
         const int code = thence::pmpi::block_in_mpi("MPI_Win_wait", [&] { return THENCE_NEXT(Win_wait)(win); });
         if (observes_calls() && code == MPI_SUCCESS) {
             end_exposure(win);
         }
         return code;
     }
-    for (polling_call call("MPI_Win_wait", __builtin_return_address(0));; blocking_tasks.pause(call)) {
-        int flag = 0;
-        const int code = MPI_Win_test(win, &flag);
+    const void *const where = __builtin_return_address(0);
+    const thence::interpose::blocking_call blocks({.name = "MPI_Win_wait", .where = where});
+    for (polling_call call("MPI_Win_wait", where);; how->pause(call)) {
+        int flag = untouched;
+        const int code = PMPI_Win_test(win, &flag);
         if (code != MPI_SUCCESS || flag != 0) {
+            if (observes_calls() && code == MPI_SUCCESS && flag != untouched) {
+                end_exposure(win);
+            }
             catch_up();
             return code;
         }

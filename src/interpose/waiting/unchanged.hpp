@@ -12,7 +12,7 @@
 namespace thence::interpose {
 
 // A blocking call tests, and pauses as THENCE_WAIT says.
-extern const wait_strategy leaving_the_processor;
+extern THENCE_INTERNAL const wait_strategy leaving_the_processor;
 extern THENCE_INTERNAL std::atomic<bool> waits_leave_the_processor;
 // The same for all ranks of MPI_COMM_WORLD, so a nonblocking collective may stand for a blocking one, or before it.
 extern THENCE_INTERNAL std::atomic<bool> all_ranks_leave_the_processor;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPI_Win_test and MPI_Win_wait of the fake find.
+#pragma once
+
+#include <functional>
+
+namespace thence::fake {
+
+// Whether the exposure epoch has ended. Set by a test that calls one of them.
+extern std::function<bool()> exposure_ends;
+
+} // namespace thence::fake
