@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls.
-// While blocking calls in tasks block the task (tasks/blocking_calls.hpp), each is done by its nonblocking form. On a
-// communicator of a stream with a queue each is enqueued.
+// Where all ranks do so, each is done by its nonblocking form: while blocking calls in tasks block the task
+// (tasks/blocking_calls.hpp), and if the waits of all ranks leave the processor (THENCE_WAIT). On a communicator of a
+// stream with a queue each is enqueued.
 #include "interpose/calls/blocking_in_mpi.hpp"
 #include "interpose/calls/collective_table.hpp"
 #include "interpose/calls/next.hpp"
