@@ -134,7 +134,9 @@ THENCE_AM_EXPORT int thence_am_create(MPI_Comm comm, const thence_am_options *op
  *  @param[in,out] am null on return.
  *  @return as thence_am_quiesce(); but for `MPI_ERR_ARG` and `MPI_ERR_PENDING` the engine is gone.
  *  @note Threads: as thence_am_quiesce(); no other thread uses the engine meanwhile. An engine that is left at
- *        `MPI_Finalize` is freed there. */
+ *        `MPI_Finalize` ends there: with libthence after the delete callbacks of all attributes of `MPI_COMM_SELF` that
+ *        the program has set, else after those that were set later than the first engine. From then on this call only
+ *        sets `am` to null, and all others return `MPI_ERR_OTHER`. */
 THENCE_AM_EXPORT int thence_am_free(thence_am *am);
 
 /** @brief The handler is short: it runs at once, wherever a thread is inside MPI. Option of thence_am_register(). */

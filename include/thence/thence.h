@@ -374,6 +374,12 @@ THENCE_EXPORT int thence_setting_query(int index, thence_setting_info *info, siz
  *  @note Between MPI_Init and MPI_Finalize. Threads: any. */
 THENCE_EXPORT MPI_Errhandler thence_errors_return(void);
 
+/* For libraries that stand on this one: `function` is called once in MPI_Finalize before this library ends, the last
+ * one added first. With libthence that is after the delete callbacks of all attributes of MPI_COMM_SELF that the
+ * program has set. One that was added already stays. A continuation request exists. MPI_ERR_NO_MEM: there is no room.
+ * Threads: any. */
+THENCE_EXPORT int thence_at_finalize_(void (*function)(void));
+
 /** @brief 1 if `request` is a live continuation request of this library, else 0. Threads: any. */
 THENCE_EXPORT int thence_is_cr(MPI_Request request);
 

@@ -39,8 +39,8 @@ failure wrong_target(message_engine &e, int rank) noexcept {
 }
 
 failure wrong_message(thence_am am, int rank, int number, const void *payload, std::size_t bytes) noexcept {
-    if (am == nullptr) {
-        return null_am;
+    if (const failure f = wrong_engine(am)) {
+        return f;
     }
     message_engine &e = *object_of(am);
     if (const failure f = wrong_target(e, rank)) {
@@ -57,8 +57,8 @@ failure wrong_message(thence_am am, int rank, int number, const void *payload, s
 
 failure wrong_transfer(thence_am am, const void *data, std::size_t bytes, const thence_am_memory *memory,
                        std::size_t offset) noexcept {
-    if (am == nullptr) {
-        return null_am;
+    if (const failure f = wrong_engine(am)) {
+        return f;
     }
     if (memory == nullptr) {
         return null_memory;
@@ -81,8 +81,8 @@ extern "C" {
 
 int thence_am_register(thence_am handle, int number, thence_am_handler *handler, void *data, unsigned flags) {
     static const char call[] = "thence_am_register";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     if (handler == nullptr) {
         return refuse(handle, call, null_handler);
@@ -145,8 +145,8 @@ int thence_am_send_then(thence_am handle, int rank, int number, const void *payl
 
 int thence_am_memory_register(thence_am handle, void *address, size_t bytes, thence_am_memory *memory) {
     static const char call[] = "thence_am_memory_register";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     if (memory == nullptr) {
         return refuse(handle, call, null_memory);
@@ -165,8 +165,8 @@ int thence_am_memory_register(thence_am handle, void *address, size_t bytes, the
 
 int thence_am_memory_forget(thence_am handle, const thence_am_memory *memory) {
     static const char call[] = "thence_am_memory_forget";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     if (memory == nullptr) {
         return refuse(handle, call, null_memory);
@@ -227,8 +227,8 @@ int thence_am_get(thence_am handle, void *to, size_t bytes, const thence_am_memo
 
 int thence_am_progress(thence_am handle, long *count) {
     static const char call[] = "thence_am_progress";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     message_engine &e = *object_of(handle);
     if (!e.processes().may_call()) {
@@ -239,24 +239,24 @@ int thence_am_progress(thence_am handle, long *count) {
 }
 
 int thence_am_hold(thence_am handle) {
-    if (handle == nullptr) {
-        return refuse(handle, "thence_am_hold", null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, "thence_am_hold", f);
     }
     object_of(handle)->hold();
     return MPI_SUCCESS;
 }
 
 int thence_am_release(thence_am handle) {
-    if (handle == nullptr) {
-        return refuse(handle, "thence_am_release", null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, "thence_am_release", f);
     }
     return object_of(handle)->release() ? MPI_SUCCESS : refuse(handle, "thence_am_release", nothing_held);
 }
 
 int thence_am_quiesce(thence_am handle) {
     static const char call[] = "thence_am_quiesce";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     message_engine &e = *object_of(handle);
     if (!e.processes().may_call()) {
@@ -271,8 +271,8 @@ int thence_am_quiesce(thence_am handle) {
 
 int thence_am_quiesce_then(thence_am handle, thence_am_done *done, void *done_data) {
     static const char call[] = "thence_am_quiesce_then";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     if (done == nullptr) {
         return refuse(handle, call, null_done);
@@ -282,8 +282,8 @@ int thence_am_quiesce_then(thence_am handle, thence_am_done *done, void *done_da
 
 int thence_am_query(thence_am handle, thence_am_info *info, size_t size) {
     static const char call[] = "thence_am_query";
-    if (handle == nullptr) {
-        return refuse(handle, call, null_am);
+    if (const failure f = wrong_engine(handle)) {
+        return refuse(handle, call, f);
     }
     if (info == nullptr) {
         return refuse(handle, call, reason::null_info);

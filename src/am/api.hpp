@@ -12,6 +12,7 @@ using api::failure;
 namespace reason = api::reason;
 
 inline constexpr failure null_am{MPI_ERR_ARG, "am is null"};
+inline constexpr failure ended_in_finalize{MPI_ERR_OTHER, "MPI_Finalize has ended this engine"};
 inline constexpr failure in_callback{MPI_ERR_PENDING, "it would wait in a handler or a callback, which must not wait"};
 inline constexpr failure would_wait{MPI_ERR_PENDING, "it would wait for room in a callback, which must not wait: use "
                                                      "thence_am_send_then or thence_am_try_send there"};
@@ -21,6 +22,11 @@ inline constexpr failure not_communication_thread{
 
 inline message_engine *object_of(thence_am handle) noexcept {
     return reinterpret_cast<message_engine *>(handle);
+}
+
+// What is wrong with the handle itself.
+inline failure wrong_engine(thence_am handle) noexcept {
+    return handle == nullptr ? null_am : object_of(handle)->has_ended() ? ended_in_finalize : failure{};
 }
 
 // As fail(), but a thread that may not call MPI calls no error handler.

@@ -73,76 +73,59 @@ failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure 
     return most[1] != -most[2] || most[3] != -most[4] ? other_options : failure{};
 }
 
-// An engine that is left at MPI_Finalize, which deletes the attributes of MPI_COMM_SELF before anything else, is freed
-// there. All processes are in MPI_Finalize or free it, so that is collective as it must be.
-constinit int keyval = MPI_KEYVAL_INVALID; // of the process
-constinit std::mutex keyval_mutex;
+// Those of the process, in the order in which they were made.
+constinit std::mutex engines_mutex;
+constinit std::vector<message_engine *> engines; // under the mutex
 
-// Those whose memory MPI may still use. They stay, and a tool that looks for lost memory finds them here.
+// Those whose memory MPI may still use, and those that MPI_Finalize has ended, whose handles the program has. They
+// stay, and a tool that looks for lost memory finds them here.
 struct kept_engine {
     message_engine *engine;
     kept_engine *next;
 };
 constinit kept_engine *kept_engines = nullptr; // under the mutex
 
-// It has ended. `is_clean`: MPI does not use its memory any more.
-void free_or_keep(message_engine *ended_one, bool is_clean) noexcept {
-    if (is_clean) {
-        delete ended_one;
-    } else if (auto *const made = new (std::nothrow) kept_engine{ended_one, nullptr}) {
-        const std::scoped_lock guard(keyval_mutex);
+void keep(message_engine *ended_one) noexcept {
+    if (auto *const made = new (std::nothrow) kept_engine{ended_one, nullptr}) {
+        const std::scoped_lock guard(engines_mutex);
         made->next = kept_engines;
         kept_engines = made;
     }
 }
 
-// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before.
-int end(message_engine &ended_one) noexcept {
+// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before. `is_clean`: MPI does not use the
+// memory of the engine any more.
+int end(message_engine &ended_one, bool &is_clean) noexcept {
     int code = MPI_SUCCESS;
-    bool is_clean = false;
     while (!ended_one.end(code, is_clean)) {
         ended_one.progress(nullptr);
     }
-    free_or_keep(&ended_one, is_clean);
     return code;
 }
 
-int at_finalize(MPI_Comm, int, void *left, void *) noexcept {
-    auto &engines = *static_cast<std::vector<message_engine *> *>(left);
-    for (message_engine *const each : engines) {
-        end(*each);
+// In MPI_Finalize. All processes are there or free what they have, so that is collective as it must be.
+void end_engines() noexcept {
+    std::vector<message_engine *> left;
+    {
+        const std::scoped_lock guard(engines_mutex);
+        left.swap(engines);
     }
-    delete &engines;
-    keyval = MPI_KEYVAL_INVALID;
-    return MPI_SUCCESS;
-}
-
-// Those of the process, in the order in which they were made. Null: there are none.
-std::vector<message_engine *> *engines() noexcept {
-    void *found = nullptr;
-    int flag = 0;
-    if (keyval != MPI_KEYVAL_INVALID) {
-        MPI_Comm_get_attr(MPI_COMM_SELF, keyval, &found, &flag);
+    for (message_engine *const each : left) {
+        bool is_clean = false;
+        end(*each, is_clean);
+        keep(each);
     }
-    return flag != 0 ? static_cast<std::vector<message_engine *> *>(found) : nullptr;
 }
 
 void add_engine(message_engine *made) {
-    const std::scoped_lock guard(keyval_mutex);
-    std::vector<message_engine *> *all = engines();
-    if (all == nullptr) {
-        all = new std::vector<message_engine *>;
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
-        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, all);
-    }
-    all->push_back(made);
+    const std::scoped_lock guard(engines_mutex);
+    engines.push_back(made);
+    thence_at_finalize_(&end_engines);
 }
 
 void remove_engine(message_engine *freed) noexcept {
-    const std::scoped_lock guard(keyval_mutex);
-    if (std::vector<message_engine *> *const all = engines()) {
-        std::erase(*all, freed);
-    }
+    const std::scoped_lock guard(engines_mutex);
+    std::erase(engines, freed);
 }
 
 } // namespace
@@ -209,6 +192,10 @@ int thence_am_free(thence_am *freed) {
         return fail(call, null_am);
     }
     message_engine &e = *object_of(*freed);
+    if (e.has_ended()) { // in MPI_Finalize
+        *freed = nullptr;
+        return MPI_SUCCESS;
+    }
     if (!e.processes().may_call()) {
         return refuse(*freed, call, not_communication_thread);
     }
@@ -216,7 +203,13 @@ int thence_am_free(thence_am *freed) {
         return fail(call, in_callback);
     }
     remove_engine(&e);
-    const int code = end(e);
+    bool is_clean = false;
+    const int code = end(e, is_clean);
+    if (is_clean) {
+        delete &e;
+    } else {
+        keep(&e);
+    }
     *freed = nullptr;
     return code;
 }

@@ -35,6 +35,7 @@ public:
     registered_memory &memory() noexcept { return memory_; }
     network &processes() noexcept { return network_; }
     const thence_am_options &options() const noexcept { return options_; }
+    bool has_ended() const noexcept { return has_ended_.load(std::memory_order_relaxed); }
     // Why nothing is sent or waited for any more; MPI_SUCCESS: the engine goes on.
     int broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
 
@@ -118,7 +119,7 @@ private:
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
     std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves
-    std::atomic<bool> is_freed_{false};    // though MPI still uses it: nothing of the user is called any more
+    std::atomic<bool> has_ended_{false};   // though MPI still uses it: nothing of the user is called any more
 
     std::atomic<bool> has_lost_credits_{false};
 

@@ -56,7 +56,7 @@ void message_engine::left(packet &p, int error) noexcept {
 
 // `done` is called like a handler. What it sends leaves when the outermost has returned: so calls do not nest deeply.
 void message_engine::tell(thence_am_done *done, int error, void *data) noexcept {
-    if (is_freed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (has_ended_.load(std::memory_order_relaxed)) [[unlikely]] {
         return;
     }
     const message_engine *const outer = std::exchange(scope.engine, this);
@@ -139,7 +139,7 @@ void message_engine::handle(packet_origin &from, thence_am_message &m) noexcept 
 }
 
 void message_engine::call(const registered_handler &handler, const thence_am_message &m) noexcept {
-    if (is_freed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (has_ended_.load(std::memory_order_relaxed)) [[unlikely]] {
         return;
     }
     if (const int code = handler.call(&m, handler.data); code != MPI_SUCCESS) [[unlikely]] {
@@ -240,7 +240,7 @@ void message_engine::other_is_broken(int) noexcept {
 void message_engine::fail(int error, int rank, int number, const char *what) noexcept {
     int none = MPI_SUCCESS;
     first_error_.compare_exchange_strong(none, error);
-    if (is_freed_.load(std::memory_order_relaxed)) {
+    if (has_ended_.load(std::memory_order_relaxed)) {
         return;
     }
     if (options_.failed != nullptr) {

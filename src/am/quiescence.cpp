@@ -135,7 +135,7 @@ bool message_engine::end(int &code, bool &is_clean) noexcept {
         }
     }
     is_clean = ended == MPI_SUCCESS;
-    is_freed_.store(true);
+    has_ended_.store(true);
     code = code != MPI_SUCCESS ? code : ended;
     return true;
 }

@@ -5,11 +5,14 @@
 // MPI_Finalize is its subject.
 #include "is_interposed.hpp"
 
+#include <thence/exec.hpp>
 #include <thence/grequest.h>
 #include <thence/progress.h>
 #include <thence/stream.h>
 #include <thence/thence.h>
 #include <thence/threadcomm.h>
+#include <thence/transform_mpi.hpp>
+#include <thence/type_iov.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -94,6 +97,8 @@ struct prepared {
             thence_threadcomm_init(MPI_COMM_WORLD, 1, &threads);
         }
         polled.start();
+        use_senders();
+        read_a_datatype();
     }
 
     void complete_a_continuation_of_before() {
@@ -159,6 +164,36 @@ struct prepared {
         check(code == MPI_SUCCESS && polled.polls >= polled.enough, "a polled generalized request completes");
     }
 
+    // What they have set up before has ended if they set an attribute of their own.
+    void use_senders() {
+        int value = 45;
+        int got = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Isend(&value, 1, MPI_INT, 0, tag + 10, MPI_COMM_SELF, &request);
+        const auto received = thence::sync_wait(thence::transform_mpi(thence::ex::just(), [&](MPI_Request *r) {
+            return MPI_Irecv(&got, 1, MPI_INT, 0, tag + 10, MPI_COMM_SELF, r);
+        }));
+        check(received.has_value() && got == 45, "a sender completes");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+
+    void read_a_datatype() {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+        MPI_Count segments = 0;
+        MPI_Count bytes = 0;
+        check(thence_type_iov_len(type, -1, &segments, &bytes) == MPI_SUCCESS && segments == 3, "a datatype is read");
+        MPI_Type_free(&type);
+    }
+
+    void use_any_thread() {
+        MPI_Request any = MPI_REQUEST_NULL;
+        const int code = thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &any);
+        check(code == MPI_SUCCESS || has_text(code, "not possible"),
+              "any thread runs continuations, or an error says why not");
+        check(code != MPI_SUCCESS || thence_free(&any) == MPI_SUCCESS, "free of that");
+    }
+
     void start_threads_and_functions() {
         check(thence_async_start(&async_function, nullptr, THENCE_STREAM_NULL) == MPI_SUCCESS, "an async function");
         const int code = thence_start_progress_thread(THENCE_STREAM_NULL);
@@ -174,6 +209,9 @@ int everything_works(MPI_Comm, int, void *value, void *) {
     auto &all = *static_cast<prepared *>(value);
     all.complete_a_continuation_of_before();
     all.attach_another();
+    all.use_senders();
+    all.read_a_datatype();
+    all.use_any_thread();
     all.use_multiplex();
     if (interposed) {
         all.use_threads();
@@ -202,6 +240,12 @@ int everything_is_refused(MPI_Comm, int, void *value, void *) {
     check(has_text(thence_cr_create(0, -1, MPI_INFO_NULL, &other), why) && other == MPI_REQUEST_NULL,
           "a creation fails");
     check(has_text(thence_async_start(&async_function, nullptr, THENCE_STREAM_NULL), why), "an async function fails");
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+    MPI_Count segments = 0;
+    MPI_Count bytes = 0;
+    check(has_text(thence_type_iov_len(type, -1, &segments, &bytes), why), "the reading of a datatype fails");
+    MPI_Type_free(&type);
     check(MPI_Wait(&all.polled.request, MPI_STATUS_IGNORE) != MPI_SUCCESS, "a polled generalized request has failed");
     ++all.callbacks;
     return MPI_SUCCESS;

@@ -195,6 +195,10 @@ MPI_Errhandler thence_errors_return(void) {
     return mpi::errors_return();
 }
 
+int thence_at_finalize_(void (*function)()) {
+    return continuation::add_finalize_function(function) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
 int thence_is_cr(MPI_Request request) {
     return continuation_request::from(request) != nullptr ? 1 : 0;
 }

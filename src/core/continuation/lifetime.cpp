@@ -18,6 +18,7 @@
 #include <climits>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 namespace thence::continuation {
 
@@ -33,6 +34,7 @@ namespace {
 std::mutex mutex;
 std::mutex finalize_functions_mutex;
 std::array<const finalize_functions *, most_finalize_functions> all_finalize_functions{}; // from the front; null: none
+std::array<finalize_function *, most_finalize_functions> functions_of_libraries{};        // the same
 int keyval = MPI_KEYVAL_INVALID; // of the attribute whose deletion ends the library
 std::atomic<bool> ended{false};  // that has happened; changes under the mutex
 
@@ -59,6 +61,25 @@ void call_finalize_functions(void (*finalize_functions::*function)() noexcept) n
     }
 }
 
+// Each is taken out before it is called, outside the mutex, since it may come back here.
+void call_functions_of_libraries() noexcept {
+    for (;;) {
+        finalize_function *last = nullptr;
+        {
+            const std::scoped_lock guard(finalize_functions_mutex);
+            const auto found = std::find_if(functions_of_libraries.rbegin(), functions_of_libraries.rend(),
+                                            [](finalize_function *each) { return each != nullptr; });
+            if (found != functions_of_libraries.rend()) {
+                last = std::exchange(*found, nullptr);
+            }
+        }
+        if (last == nullptr) {
+            return;
+        }
+        last();
+    }
+}
+
 // Runs the continuations whose operations are complete, before MPI ends. Their CR may be freed, so no test would run
 // them. One poll looks at some operations only, so several polls are needed to see that none is complete.
 void run_the_rest() noexcept {
@@ -77,6 +98,7 @@ void tear_down(bool for_good) noexcept {
         {
             const std::scoped_lock none(finalize_functions_mutex);
             all_finalize_functions.fill(nullptr);
+            functions_of_libraries.fill(nullptr);
         }
         progress::remove_source(as_source);
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
@@ -173,12 +195,24 @@ void add_finalize_functions(const finalize_functions &added) noexcept {
         &added;
 }
 
+bool add_finalize_function(finalize_function *added) noexcept {
+    const std::scoped_lock guard(finalize_functions_mutex);
+    const auto place = std::ranges::find_if(functions_of_libraries,
+                                            [&](finalize_function *each) { return each == nullptr || each == added; });
+    if (place == functions_of_libraries.end()) {
+        return false;
+    }
+    *place = added;
+    return true;
+}
+
 void tear_down() noexcept {
     tear_down(false);
 }
 
 void finalizing() noexcept {
     if (is_set_up.load(std::memory_order_acquire)) {
+        call_functions_of_libraries();
         call_finalize_functions(&finalize_functions::finalizing);
     }
     run_the_rest();

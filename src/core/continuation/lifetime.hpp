@@ -48,6 +48,11 @@ inline constexpr int most_finalize_functions = 8;
 // Adds a static object; one that was added already stays. The library is set up.
 void add_finalize_functions(const finalize_functions &added) noexcept;
 
+// A library above, which ends before this one. Called once at MPI_Finalize while everything works, the last one added
+// first. The library is set up. One that was added already stays. False: there is no room.
+using finalize_function = void();
+bool add_finalize_function(finalize_function *added) noexcept;
+
 // True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().
 extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
 

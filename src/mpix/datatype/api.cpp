@@ -34,6 +34,8 @@ int fail_lookup(const char *call, const char *argument, const datatype::lookup &
         return MPI_SUCCESS;
     case datatype::found::mpi_inactive:
         return fail(call, reason::mpi_inactive);
+    case datatype::found::library_has_ended:
+        return fail(call, reason::library_has_ended);
     case datatype::found::null_datatype:
         return fail(call, argument, {MPI_ERR_TYPE, "it is MPI_DATATYPE_NULL"});
     case datatype::found::unknown_combiner:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/datatype/layout.hpp"
 
+#include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
 #include "mpix/datatype/read_type.hpp"
@@ -66,7 +67,6 @@ std::mutex mutex; // held while a layout is read and kept, so that no two thread
 
 // Of the attributes that hold the layouts. Invalid before the first and after MPI_Finalize.
 std::atomic<int> keyval{MPI_KEYVAL_INVALID};
-int end_keyval = MPI_KEYVAL_INVALID; // of the attribute that says when MPI ends
 
 int share(MPI_Datatype, int, void *, void *value, void *copy, int *flag) {
     static_cast<const layout *>(value)->acquire();
@@ -80,26 +80,31 @@ int drop(MPI_Datatype, int, void *value, void *) {
     return MPI_SUCCESS;
 }
 
-// MPI_Finalize begins to delete the attributes of MPI_COMM_SELF.
-int at_end(MPI_Comm, int, void *, void *) {
-    std::scoped_lock guard(mutex);
+void tear_down() noexcept {
+    const std::scoped_lock guard(mutex);
     keyval.store(MPI_KEYVAL_INVALID);
-    return MPI_SUCCESS;
 }
+constexpr continuation::finalize_functions at_finalize{nullptr, &tear_down};
 
 // Under the mutex.
 found begin() {
     if (keyval.load(std::memory_order_relaxed) != MPI_KEYVAL_INVALID) {
         return found::yes;
     }
-    if (!mpi::usable()) {
+    switch (continuation::set_up()) {
+    case continuation::setting_up::done:
+        break;
+    case continuation::setting_up::library_has_ended:
+        return found::library_has_ended;
+    case continuation::setting_up::mpi_is_inactive:
         return found::mpi_inactive;
+    case continuation::setting_up::no_source_left:
+        return found::no_memory;
     }
+    continuation::add_finalize_functions(at_finalize);
     mpi::load_type_calls();
     int created = MPI_KEYVAL_INVALID;
-    if (mpi::table.Type_create_keyval(&share, &drop, &created, nullptr) != MPI_SUCCESS ||
-        mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_end, &end_keyval, nullptr) != MPI_SUCCESS ||
-        mpi::table.Comm_set_attr(MPI_COMM_SELF, end_keyval, nullptr) != MPI_SUCCESS) {
+    if (mpi::table.Type_create_keyval(&share, &drop, &created, nullptr) != MPI_SUCCESS) {
         return found::no_memory;
     }
     keyval.store(created, std::memory_order_release);

@@ -58,6 +58,7 @@ private:
 enum class found {
     yes,
     mpi_inactive,
+    library_has_ended, // MPI_Finalize has come to its end
     null_datatype,
     unknown_combiner, // a constructor that no standard up to MPI 5.0 has
     too_large,        // the datatype has 2^63 bytes or more

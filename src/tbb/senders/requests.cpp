@@ -30,12 +30,6 @@ void free_if_live(MPI_Request cr) noexcept {
     }
 }
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
-int at_finalize(MPI_Comm, int, void *, void *) noexcept {
-    release_requests();
-    return MPI_SUCCESS;
-}
-
 } // namespace
 
 void release_requests() noexcept {
@@ -69,11 +63,7 @@ int make_requests() noexcept {
         thence_free(&requests.normal);
         return code;
     }
-    int keyval = MPI_KEYVAL_INVALID;
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr) == MPI_SUCCESS) {
-        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
-        MPI_Comm_free_keyval(&keyval); // freed with the attribute
-    }
+    thence_at_finalize_(&release_requests);
     requests.ready.store(true, detail::order::release);
     return MPI_SUCCESS;
 }
