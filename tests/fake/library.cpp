@@ -20,6 +20,8 @@ std::ostream &operator<<(std::ostream &out, const variant &v) {
 std::vector<variant> all_variants() {
     features opal;
     opal.opal_progress = true;
+    features unread = opal;
+    unread.requests = layout::other_state;
     features async;
     async.async_start = true;
     async.is_complete = true;
@@ -30,6 +32,9 @@ std::vector<variant> all_variants() {
         {"openmpi_native", "openmpi", opal, true},
 #endif
             {"opal_hook", "testsome", opal, true},
+#if defined(OPEN_MPI)
+            {"opal_unread", "testsome", unread, true},
+#endif
             {"mpich_async", "mpich", async, false}, // its hook runs under a lock of MPI, so it only finds completions
             {"mpich_no_hook", "mpich", look, false}, {"plain", "testsome", features{}, false},
     };

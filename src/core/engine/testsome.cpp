@@ -12,6 +12,22 @@
 namespace thence::engine {
 namespace {
 
+#if defined(OPEN_MPI)
+// Open MPI 4.1 frees a persistent request when it reports its failure, and the handle that it sets to null is our copy.
+// So a failure is read without that. The request stays as it is until the user's own call finds the failure, too.
+int test_persistent(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    MPI_Status read = mpi::empty_status();
+    if (const int code = mpi::table.Request_get_status(*request, flag, &read); code != MPI_SUCCESS || *flag == 0) {
+        return code;
+    }
+    if (read.MPI_ERROR != MPI_SUCCESS) {
+        *status = read;
+        return read.MPI_ERROR;
+    }
+    return mpi::table.Test(request, flag, status);
+}
+#endif
+
 polled_set::methods choose_methods() noexcept {
     polled_set::methods how;
 #if defined(OPEN_MPI)
@@ -20,6 +36,7 @@ polled_set::methods choose_methods() noexcept {
     if (can_read_requests) {
         return openmpi::read_requests;
     }
+    how.test_persistent = &test_persistent;
 #endif
     how.check_on_add = mpi::table.request_is_complete;
     return how;
