@@ -110,7 +110,8 @@ int main(int argc, char **argv) {
         }
     }
     if (argc > 1 && std::strcmp(argv[1], "pending") == 0) { // what it waits for is told in MPI_Finalize
-        thence_am_quiesce_then(am, [](int, void *) { ++told; }, nullptr);
+        thence_am_quiesce_then(
+            am, [](int, void *) { ++told; }, nullptr);
     } else {
         told = 1;
     }
