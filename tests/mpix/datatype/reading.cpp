@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library reads of datatypes: the arguments of each constructor in each form, how often MPI is asked, and that
 // every handle is freed.
+#include "core/continuation/lifetime.hpp"
+#include "core/engine/engine.hpp"
 #include "library.hpp"
 #include "mpix/datatype/layout.hpp"
 #include "types.hpp"
@@ -28,6 +30,8 @@ protected:
     ~reading() override {
         EXPECT_EQ(0, type_references());
         world.finalize();
+        thence::continuation::tear_down(); // it may be set up again
+        thence::engine::reset();
         world.take_reported();
         world.end();
     }
