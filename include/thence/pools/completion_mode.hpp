@@ -18,7 +18,7 @@
  *  | `mpi_pool` | a separate thread polls | the workers poll between their tasks |
  *  | `inline_request` | start() calls MPI | a polling thread calls MPI, in a task |
  *  | `inline_completion` | the work that follows runs where the completion was found | it runs in a task of a worker |
- *  | `high_priority` | tasks of the operation run before others | they run in order of arrival |
+ *  | `high_priority` | its tasks, tests and resumed tasks come before others | in order of arrival |
  *  | `bypass` | the thread that found the completion runs the work as its next task, in the workers' arena | |
  *
  *  A stop request cancels an operation through a continuation request. So an operation of which stop may be requested
@@ -26,10 +26,10 @@
  *  `thence::uncancellable` stop requests have no effect.
  *
  *  All combinations are safe. A method that blocks does so in a task of a worker that is created for the operation,
- *  never in start(), so a loop that starts operations does not block. These tasks have no priority: oneTBB resumes them
- *  in its own order. If both `bypass` and `inline_completion` are set, `bypass` is used. With `inline_completion` the
- *  work that follows runs inside a callback, and no other continuation runs on that thread meanwhile. So that work must
- *  be short, and must neither wait nor suspend (see `THENCE_SLOW_CONTINUATION`).
+ *  never in start(), so a loop that starts operations does not block. If both `bypass` and `inline_completion` are set,
+ *  `bypass` is used. With `inline_completion` the work that follows runs inside a callback, and no other continuation
+ *  runs on that thread meanwhile. So that work must be short, and must neither wait nor suspend (see
+ *  `THENCE_SLOW_CONTINUATION`).
  *
  *  Source: Biddiscombe et al. 2025, sections 2.3 (methods and flags) and 3.1 (bypass). */
 

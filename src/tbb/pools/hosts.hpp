@@ -77,7 +77,7 @@ private:
     bool has_workers_;
 };
 
-// One thread, created by the first call(). When it has nothing to do, it yields for a while before it sleeps.
+// One thread, created by the first call(). When it has nothing to do, it spins for a while before it sleeps.
 class thread_host final : public pool_host {
 public:
     ~thread_host() override;
