@@ -93,8 +93,8 @@ void keep(message_engine *ended_one) noexcept {
     }
 }
 
-// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before. `is_clean`: MPI does not use the
-// memory of the engine any more.
+// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before. `is_clean`: MPI does not use
+// the memory of the engine any more.
 int end(message_engine &ended_one, bool &is_clean) noexcept {
     int code = MPI_SUCCESS;
     while (!ended_one.end(code, is_clean)) {
