@@ -196,9 +196,24 @@ def draw_threads_vs_processes(benchmark, path):
     draw_lines(benchmark, [(kind, "bytes of a message", units[kind], lines) for kind, lines in panels.items()], path)
 
 
+def draw_pingpong(benchmark, path):
+    """Draws the chart of figure 5 of Schuchart et al. 2020: the time of a round trip by the size of a message, and the ratio."""
+    panels = {}  # thread level: (times by line, ratios by line)
+    for figure in benchmark["figures"]:
+        size, level = figure["name"].split(" B, ") if " B, " in figure["name"] else (1, figure["name"])
+        times, ratios = panels.setdefault(level, ({}, {}))
+        for line, side in (("a continuation answers", "ours"), ("MPI_Irecv, MPI_Wait, MPI_Send", "baseline")):
+            times.setdefault(line, {})[int(size)] = figure[side]
+        ratios.setdefault("a continuation, MPI_Wait = 1", {})[int(size)] = figure["value"]
+    # With one size a panel would be a point.
+    drawn = {level: both for level, both in panels.items() if len(next(iter(both[0].values()))) > 1} or panels
+    draw_lines(benchmark, [(level, "bytes of a message", label, lines) for level, both in drawn.items()
+                           for label, lines in zip(("microseconds per round trip", "times the round trip"), both)], path)
+
+
 CHARTS = {"ring_modes": draw_modes, "completion_modes": draw_modes, "ring_in_flight": draw_rings,
           "stream_threads": draw_stream_threads,
-          "threads_vs_processes": draw_threads_vs_processes}
+          "threads_vs_processes": draw_threads_vs_processes, "pingpong": draw_pingpong}
 
 
 def main():

@@ -178,15 +178,21 @@ def plot_draws_a_line_for_every_way(_):
                for way, base in (("implicit", 80), ("one communicator", 50))]
     sizes = [{"name": f"{size} B, {kind}", "ours": 2 * size, "baseline": size}
              for kind, size in (("message rate", 8), ("message rate", 4096), ("bandwidth", 32768))]
+    round_trips = [{"name": name, "ours": ours, "baseline": 2, "value": ours / 2}
+                   for name, ours in (("MPI_THREAD_SINGLE", 2), ("MPI_THREAD_MULTIPLE", 4), ("4096 B, MPI_THREAD_MULTIPLE", 6))]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "figures.json"
         written.write_text(json.dumps({"benchmarks": [
+            {"name": "pingpong", "about": "answers", "figures": round_trips},
             {"name": "stream_threads", "about": "threads", "figures": threads},
             {"name": "threads_vs_processes", "about": "sizes", "figures": sizes}]}))
         done = subprocess.run([with_matplotlib.stdout.strip(), "-c", DRAW_LINES, str(bench), str(written), folder],
                               capture_output=True, text=True, check=False)
         lines = succeed(done).strip().splitlines()
     assert lines == [
+        "MPI_THREAD_MULTIPLE | a continuation answers | 1 4096 | 4 6",
+        "MPI_THREAD_MULTIPLE | MPI_Irecv, MPI_Wait, MPI_Send | 1 4096 | 2 2",
+        "MPI_THREAD_MULTIPLE | a continuation, MPI_Wait = 1 | 1 4096 | 2 3",
         "to self | explicit: a stream for each thread | 1 2 4 8 | 100 200 400 800",
         "to self | implicit: a duplicate for each thread | 1 2 4 8 | 80 160 320 640",
         "to self | one communicator | 1 2 4 8 | 50 100 200 400",
