@@ -33,7 +33,8 @@ class Way:
 @dataclass(frozen=True)
 class Situation:
     """`title`: what the program does. `block`: seconds of one block, from the first run of ours: its report and timeline. None
-    where nothing is computed. `picture`: the command that draws it, from the files of the usual way and of ours."""
+    where nothing is computed. `picture`: gives the command that draws it, of the files of the usual way and of ours, and the file
+    to write."""
     name: str
     title: str
     usual: Way
@@ -69,20 +70,20 @@ def unchanged(machine):
     program = machine.program("examples/unchanged")
     thence = [machine.program("thence"), "run", "--progress", "--"]
 
-    def situation(name, title, operation, rounds, milliseconds, size, delay, drawn=True):
+    def situation(name, title, operation, rounds, milliseconds, size, delay):
         numbers = [str(max(3, machine.scaled(rounds))), str(milliseconds), str(size), operation]
 
         def way(label, before):
             return Way(label, [*before, program, *numbers], first_run=(label, "{timeline}"), reports=False)
         return Situation(name, title, way("the program as it is", []), way("thence run --progress", thence), delay=delay,
-                         block=by_timeline if drawn else None, block_name="the computation between two calls",
-                         picture=heat_timeline if drawn else None)
+                         block=by_timeline if milliseconds else None, block_name="the computation between two calls",
+                         picture=heat_timeline)
     return [
         situation("messages", "An unchanged program computes while 1 MiB moves", "message", 10, 15, 1 << 20,
                   DELAY),
         situation("alltoall", "An unchanged program computes during MPI_Ialltoall of 2 MiB", "alltoall", 8, 30,
                   1 << 21, DELAY),
-        situation("small", "An unchanged program exchanges 8 B and computes nothing", "message", 3000, 0, 8, "", False),
+        situation("small", "An unchanged program exchanges 8 B and computes nothing", "message", 3000, 0, 8, ""),
     ]
 
 
@@ -175,11 +176,12 @@ def heat(machine):
 def latency(machine):
     program = machine.program("latency_mt")
 
-    def way(label, variant):
-        return Way(label, [program, "--variant", variant, "--smallest", "8", "--largest", "8", "--rounds",
-                           str(max(10, machine.scaled(100)))])
+    def way(label, variant):  # the picture has larger messages, too
+        return Way(label, [program, "--variant", variant, "--smallest", "8", "--rounds", str(max(10, machine.scaled(100)))],
+                   first_run=("--largest", "256"), later=("--largest", "8"))
     return [Situation("fibers", "Eight receives of 8 B at a time, each of which blocks", way("a thread for each", "threads"),
-                      way("a fiber for each", "fibers"), (way("MPI_Waitany by hand", "waitany"),))]
+                      way("a fiber for each", "fibers"), others=(way("MPI_Waitany by hand", "waitany"),),
+                      picture=lambda files, picture: [os.path.join(PLOTS, "latency_mt", "plot.py"), *files, "-o", picture])]
 
 
 def all_situations(machine):

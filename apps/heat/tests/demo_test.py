@@ -68,10 +68,11 @@ class Sentences(unittest.TestCase):
         self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (load 7.2)",
                       overview.sentences(busy)[-1])
 
-    def test_all_situations_have_blocks_that_are_told_or_compute_nothing(self):
+    def test_all_situations_have_a_picture_and_blocks_that_are_told_or_compute_nothing(self):
         machine = types.SimpleNamespace(cores=8, program=lambda name: name, scaled=lambda n: n, field=lambda *_: "field.npy")
         every = situations.all_situations(machine)
         self.assertEqual(sorted(s.name for s in every if s.block is None), ["fibers", "small"])
+        self.assertEqual([s.name for s in every if s.picture is None], [])
         self.assertEqual(len({s.name for s in every}), len(every))
 
 
