@@ -49,8 +49,8 @@ public:
             return;
         }
         const std::size_t all = requests.size();
-        const std::size_t part = window > 0 ? std::min(all, static_cast<std::size_t>(window)) : all;
-        first = first + part > all ? 0 : first; // the window moves through the array
+        first = first >= all ? 0 : first; // the window moves through the array; its last part may be shorter
+        const std::size_t part = window > 0 ? std::min(all - first, static_cast<std::size_t>(window)) : all - first;
         indices.resize(part);
         found.resize(part);
         int count = 0;
