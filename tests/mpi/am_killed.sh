@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: am_killed.sh LAUNCHER... PROGRAM
-# A process is killed while others wait for quiescence: the launcher ends the job within some seconds. No other process returns
+# A process is killed while others wait for quiescence, or for tasks that were offloaded: the launcher ends the job within some seconds. No other process returns
 # from the wait without an error, and none ends by a fault of its own.
 # (What the others are told if MPI goes on with errors: am_broken.cpp.)
 output=$(timeout 40 "$@" killed 2>&1)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thence/offload.hpp where an operation of MPI fails on the last rank alone, or memory is exhausted. All ranks are told,
-// by an error, and none waits for ever.
+// by an error, and none waits for ever: usage: offload_faults [killed]
+// With `killed` the last rank is killed while tasks of rank 0 are away: see am_killed.sh.
 #include <thence/offload.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <unistd.h>
@@ -63,14 +66,18 @@ void expect(bool is_right, const char *what) {
     }
 }
 
+// Computes for a while, and has no results.
 struct nothing {
     struct metadata {
-        char unused;
+        int microseconds;
     };
     static std::size_t input_bytes(const metadata &) { return 0; }
     static std::array<std::size_t, 1> result_bytes(const metadata &) { return {0}; }
-    static void run(const metadata &, std::span<const std::byte>,
-                    const std::array<std::span<std::byte>, 1> &) noexcept {}
+    static void run(const metadata &m, std::span<const std::byte>,
+                    const std::array<std::span<std::byte>, 1> &) noexcept {
+        for (const double end = MPI_Wtime() + m.microseconds * 1e-6; MPI_Wtime() < end;) {
+        }
+    }
 };
 
 bool throws_error(const std::function<void()> &call) {
@@ -118,6 +125,36 @@ void memory_is_exhausted() {
     expect(tasks.finish_step().own == submitted, "a task that could not be submitted counts in no step");
 }
 
+int last_rank_is_killed() {
+    thence::offload_settings settings;
+    settings.lost_after = 5;
+    thence::offloader tasks(MPI_COMM_WORLD, settings);
+    tasks.add<nothing>();
+    tasks.begin();
+    const auto submit = [&] {
+        for (int i = 0; rank == 0 && i < 20; ++i) {
+            tasks.submit<nothing>({300}, {}, {});
+        }
+    };
+    for (int away = 0; away == 0;) { // how many go away depends on measured times
+        submit();
+        away = tasks.finish_step().offloaded;
+        MPI_Allreduce(MPI_IN_PLACE, &away, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rank == size - 1) {
+        std::fprintf(stderr, "rank %d is killed now\n", rank);
+        std::raise(SIGKILL);
+    }
+    try {
+        submit();
+        tasks.finish_step();
+        std::fprintf(stderr, "rank %d is told that all is quiet\n", rank);
+    } catch (const std::exception &told) {
+        std::fprintf(stderr, "rank %d is told of an error: %s\n", rank, told.what());
+    }
+    _exit(1); // other processes may be gone: MPI_Finalize could wait for them
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -127,6 +164,9 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (argc > 1 && std::strcmp(argv[1], "killed") == 0) {
+        return last_rank_is_killed();
+    }
     memory_is_exhausted();
     one_rank_fails(fails_in_begin, true, "all are told that one cannot begin");
     one_rank_fails(fails_in_barrier, false, "all are told that one cannot arrive at the end of the step");
