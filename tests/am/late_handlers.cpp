@@ -5,7 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -123,6 +127,58 @@ TEST(quiescence, is_found_though_messages_have_no_handler_and_each_of_them_is_to
         all.send(0, 1, 9, {payload, sizeof payload});
         EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS));
         EXPECT_EQ(handled, 1);
+    }
+}
+
+// Each is taken once, and counted as often in `sent` as it is handled.
+TEST(handler_table, holds_messages_of_several_threads_while_their_handlers_are_registered) {
+    constexpr int rounds = 40, threads = 3, of_each = 600, numbers = 16;
+    for (int round = 0; round < rounds; ++round) {
+        std::atomic<std::uint64_t> sent{0}, handled{0};
+        handler_table table(sent);
+        std::atomic<int> held{0};
+        std::vector<std::thread> all;
+        for (int t = 0; t < threads; ++t) {
+            all.emplace_back([&] {
+                for (int i = 0; i < of_each; ++i) {
+                    const thence_am_message m{nullptr, 0, i % numbers, &i, sizeof i, nullptr, 0};
+                    kept_credit *credit = nullptr;
+                    ++sent;
+                    if (table.hold(m, credit) == handler_table::outcome::waits) {
+                        ++handled;
+                    }
+                    ++held;
+                }
+            });
+        }
+        all.emplace_back([&] {
+            for (int number = 0; number < numbers; ++number) {
+                while (held < threads * of_each * number / numbers) {
+                    std::this_thread::yield();
+                }
+                EXPECT_TRUE(table.add(number, {}));
+            }
+        });
+        int taken = 0;
+        thence::base::linked_list<held_message> too_many;
+        for (int poll = 0; taken < threads * of_each; ++poll) {
+            if (const std::unique_ptr<held_message> one{table.take()}) {
+                EXPECT_NE(table.find(one->message.number), nullptr);
+                ++taken;
+                ++handled;
+            } else {
+                poll % 2 == 0 ? static_cast<void>(table.release_credits(SIZE_MAX, too_many)) : table.keep_credits();
+                table.begin_phase();
+                std::this_thread::yield();
+            }
+        }
+        for (std::thread &each : all) {
+            each.join();
+        }
+        EXPECT_EQ(sent, handled);
+        EXPECT_EQ(table.held(), 0U);
+        EXPECT_EQ(table.ready(), 0U);
+        EXPECT_TRUE(too_many.empty());
     }
 }
 

@@ -208,6 +208,32 @@ TEST_F(active_messages, who_waits_for_their_end_is_told_before_the_engine_is_fre
     EXPECT_EQ(told_at, 1);
 }
 
+// The last rank gets messages that nobody handles there, until a message which rank 0 sends in its quiesce() registers the
+// handler.
+TEST_F(active_messages, wait_for_a_handler_that_a_message_registers_while_all_processes_wait) {
+    begin();
+    const int last = size - 1;
+    std::atomic<long> sum{0};
+    if (rank == 0 && size > 1) { // it only sends to it
+        on(1, &add, &sum);
+    }
+    on(
+        0, [](const thence_am_message *m, void *data) -> int { return thence_am_register(m->am, 1, &add, data, 0); },
+        &sum);
+    on(
+        2, [](const thence_am_message *m, void *) -> int { return thence_am_send(m->am, m->source, 0, nullptr, 0); },
+        nullptr);
+    constexpr long count = 1000; // more than the window has room for
+    for (long i = 1; rank == 0 && size > 1 && i <= count; ++i) {
+        ASSERT_EQ(thence_am_send(am, last, 1, &i, sizeof i), MPI_SUCCESS);
+    }
+    if (rank == last) {
+        ASSERT_EQ(thence_am_send(am, 0, 2, nullptr, 0), MPI_SUCCESS);
+    }
+    ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
+    EXPECT_EQ(sum, rank == last && size > 1 ? count * (count + 1) / 2 : 0);
+}
+
 // No error handler is called there, and no text is made: both are calls of MPI.
 TEST_F(active_messages, a_thread_that_may_not_call_mpi_is_told_the_class_of_an_error) {
     thence_am_options options{};
