@@ -4,6 +4,7 @@
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"
+#include "measure/hosts.hpp"
 #include "measure/limit.hpp"
 #include "measure/own_progress.hpp"
 
@@ -105,20 +106,6 @@ double median_round(transfer &one, nanoseconds computation, int rounds) {
     return measure::median_of(found).value;
 }
 
-// The number of hosts of the two ranks.
-int hosts() {
-    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-    std::array<char, 2 * MPI_MAX_PROCESSOR_NAME> all{};
-    int length = 0;
-    MPI_Get_processor_name(name.data(), &length);
-    MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
-                  MPI_COMM_WORLD);
-    return std::equal(name.begin(), name.end(), all.begin()) &&
-                   std::equal(name.begin(), name.end(), all.begin() + MPI_MAX_PROCESSOR_NAME)
-               ? 1
-               : 2;
-}
-
 // The parameter `computation` is in nanoseconds; 0: as long as the transfer takes.
 void one(measure::work &work) {
     const int rounds = work.quick() ? 7 : 21;
@@ -132,7 +119,7 @@ void one(measure::work &work) {
     work.result("alone", alone);
     work.result("computation", static_cast<double>(computation) / 1e6);
     work.result("together", together);
-    work.result("hosts", hosts());
+    work.result("hosts", measure::hosts_of_two_ranks());
 }
 
 // Where the two ranks run.

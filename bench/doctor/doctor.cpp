@@ -116,7 +116,9 @@ void examine_waiting(measure::session &session, findings &found) {
     what.run_options = {"--wait=sleep"};
     const measure::numbers with = session.together(2, what);
     found.waiting_share = both_ways{plain.at("share"), with.at("share")};
-    found.late_us = both_ways{plain.at("late"), with.at("late")};
+    if (plain.contains("late") && with.contains("late")) { // the ranks ran on one host
+        found.late_us = both_ways{plain.at("late"), with.at("late")};
+    }
 }
 
 void examine_oversubscribed(measure::session &session, findings &found) {
@@ -240,7 +242,8 @@ int main(int argc, char **argv) {
         "It starts two ranks a few dozen times, with the launcher of --mpiexec, which should place them on two hosts.\n"
         "Exit status: 0 measured, 2 wrong usage, 3 something could not be measured or written.");
     app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: less than a minute in place of a few");
-    app.add_option("--bytes", chosen.bytes, "sizes of the transfers in place of 64 KiB to 16 MiB")
+    app.add_option("--bytes", chosen.bytes,
+                   "sizes of the transfers in place of 64 KiB to 16 MiB (--quick: 256 KiB and 4 MiB)")
         ->check(CLI::Range(1024L, 1L << 30));
     app.add_option("--json", chosen.json, "write the figures to this file");
     app.add_option("--plot", chosen.plot, "draw them into this file (matplotlib); without --json they go to FILE.json");

@@ -118,10 +118,11 @@ advice advise(const findings &found) {
             text.push_back("--wait=sleep gains nothing where ranks are more than processors: " + what);
         }
     }
-    if (found.waiting_share && found.late_us) {
+    if (found.waiting_share) {
         text.push_back("With --wait=sleep a rank that waits uses " + text_of(found.waiting_share->with_switch) +
                        " % of a processor in place of " + text_of(found.waiting_share->plain) +
-                       ", and knows of a message after " + in_place_of(*found.late_us, "us") + ".");
+                       (found.late_us ? ", and knows of a message after " + in_place_of(*found.late_us, "us") : "") +
+                       ".");
     }
     if (found.hosts == 1) {
         text.emplace_back(

@@ -40,7 +40,7 @@ struct findings {
     std::optional<both_ways> message_us;    // --progress; 64 of 8 bytes at a time, each
     std::optional<both_ways> multiple_us;   // the round trip at MPI_THREAD_MULTIPLE, without Thence
     std::optional<both_ways> waiting_share; // --wait=sleep: percent of a processor
-    std::optional<both_ways> late_us;       // --wait=sleep: until a waiting rank knows of a message
+    std::optional<both_ways> late_us;       // --wait=sleep: until a waiting rank knows of a message; of one host only
     int oversubscribed_ranks = 0;
     std::optional<both_ways> barrier_us;   // --wait=sleep: with so many ranks
     std::vector<std::string> not_measured; // what, and why

@@ -95,4 +95,17 @@ TEST(doctor, says_what_messages_cost_and_where_the_ranks_ran) {
     EXPECT_FALSE(says(found, "on one host"));
 }
 
+// Two hosts have no common clock, so how late a rank knows of a message is not measured there.
+TEST(doctor, says_how_late_a_waiting_rank_is_only_if_that_was_measured) {
+    findings found;
+    found.hosts = 2;
+    found.waiting_share = {100, 2};
+    EXPECT_TRUE(says(found, "a rank that waits uses 2 % of a processor in place of 100."));
+    EXPECT_FALSE(says(found, "knows of a message"));
+    EXPECT_TRUE(nlohmann::json(found)["late_us"].is_null());
+    found.hosts = 1;
+    found.late_us = {1, 50};
+    EXPECT_TRUE(says(found, "in place of 100, and knows of a message after 50.0 us in place of 1."));
+}
+
 } // namespace
