@@ -65,6 +65,36 @@ void messages(measure::work &work) {
     work.result("message", measure::median_of(rates).value);
 }
 
+// A message to itself, in three calls.
+void calls(measure::work &work) {
+    int in = 0;
+    const int out = 1;
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            std::array<MPI_Request, 2> requests;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[0]);
+            MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[1]);
+            MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+        }
+    });
+}
+
+// What counting the operations takes, beside the level of threads. The helper thread polls meanwhile, so only the main
+// thread is counted.
+void count_instructions(measure::session &session) {
+    measure::job what{.work = "calls", .few = 2000, .many = 12000, .main_thread_only = true};
+    const measure::sample plain = session.instructions(what);
+    what.run_options = {"--progress"};
+    const measure::sample counted = session.instructions(what);
+    session.add({.name = "MPI_Irecv, MPI_Isend, MPI_Waitall of a message to itself, --progress",
+                 .found = measure::difference(counted, plain, 3),
+                 .unit = "instructions more a call",
+                 .against = "the program at MPI_THREAD_MULTIPLE",
+                 .side_unit = "instructions, all three",
+                 .ours = counted.value,
+                 .baseline = plain.value});
+}
+
 // Contenders that run alternately. The first is the program as it is.
 class alternating {
 public:
@@ -139,6 +169,7 @@ void compare_messages(measure::session &session, int rounds) {
 void judge(measure::session &session) {
     const int rounds = session.quick() ? 3 : 9;
     compare_messages(session, rounds);
+    count_instructions(session);
 #if defined(THENCE_BENCH_UNCHANGED_APPS)
     const measure::job solve{
         .work = "bt_mz",
@@ -165,6 +196,6 @@ int main(int argc, char **argv) {
                               "MPI's own switch for progress",
                           .bars = "BT-MZ at most 1.03 times as long, a round trip at most 1.15 times as long as at "
                                   "MPI_THREAD_MULTIPLE",
-                          .pieces = {{"messages", messages}},
+                          .pieces = {{"messages", messages}, {"calls", calls}},
                           .judge = judge});
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -90,7 +91,13 @@ std::vector<std::string> session::command_for(const job &what) const {
         command.insert(command.end(), what.run_options.begin(), what.run_options.end());
         command.emplace_back("--");
     }
-    const std::string program[] = {
+    const std::vector<std::string> program = program_for(what);
+    command.insert(command.end(), program.begin(), program.end());
+    return command;
+}
+
+std::vector<std::string> session::program_for(const job &what) const {
+    std::vector<std::string> command{
         what.program.empty() ? chosen_.own_program : chosen_.folder + "/" + what.program,
         "--work",
         what.work,
@@ -99,7 +106,6 @@ std::vector<std::string> session::command_for(const job &what) const {
         : what.threads == level::funneled ? "funneled"
                                           : "multiple",
     };
-    command.insert(command.end(), std::begin(program), std::end(program));
     if (chosen_.quick) {
         command.emplace_back("--quick");
     }
@@ -109,14 +115,42 @@ std::vector<std::string> session::command_for(const job &what) const {
     return command;
 }
 
+// What `thence run` would set: `--print-env` prints lines such as export NAME='VALUE'.
+std::vector<std::string> session::environment_of_run(const job &what) const {
+    if (what.run_options.empty()) {
+        return {};
+    }
+    std::vector<std::string> command{chosen_.thence, "run", "--print-env"};
+    command.insert(command.end(), what.run_options.begin(), what.run_options.end());
+    command.insert(command.end(), {"--", program_for(what)[0]});
+    const outcome result = run_program(command, {}, what.limit);
+    if (result.exit_code != 0) {
+        throw std::runtime_error(joined(command) + "\n" + result.output + result.errors);
+    }
+    std::vector<std::string> found;
+    std::istringstream lines(result.output);
+    for (std::string line; std::getline(lines, line);) {
+        constexpr std::string_view before = "export ";
+        const std::size_t quote = line.find("='");
+        if (!line.starts_with(before) || quote == line.npos || line.find('\'', quote + 2) != line.size() - 1) {
+            throw std::runtime_error("no variable: " + line);
+        }
+        found.push_back(line.substr(before.size(), quote + 1 - before.size()) +
+                        line.substr(quote + 2, line.size() - quote - 3));
+    }
+    return found;
+}
+
 sample session::instructions(const job &what) {
-    std::vector<std::string> command = command_for(what);
+    std::vector<std::string> command = program_for(what);
     const int repeats = chosen_.quick ? 1 : 5;
     command.insert(command.end(), {"--few", std::to_string(what.few), "--many", std::to_string(what.many), "--repeats",
                                    std::to_string(repeats)});
     std::cerr << "  counting " << what.work << ", " << name_of(what.threads) << '\n';
     std::vector<std::string> environment = with_launcher_permission(what.environment);
     environment.emplace_back(no_event_ticks);
+    const std::vector<std::string> of_run = environment_of_run(what);
+    environment.insert(environment.end(), of_run.begin(), of_run.end());
     const std::vector<double> totals = instructions_per_call(
         command, environment, what.limit, what.main_thread_only ? count_of::main_thread : count_of::process);
     if (totals.size() != 1 + 2U * repeats) { // the first one is a warm-up

@@ -51,7 +51,7 @@ public:
     bool quick() const { return chosen_.quick; }
 
     // Instructions per iteration of the body that the work passes to count(), in one process: the difference of two
-    // runs divided by the difference of their iteration counts.
+    // runs divided by the difference of their iteration counts. Options of `thence run` come as its environment.
     sample instructions(const job &what);
 
     // Runs the work in one process without the launcher, or in `ranks` processes with it.
@@ -72,6 +72,8 @@ public:
 
 private:
     std::vector<std::string> command_for(const job &what) const;
+    std::vector<std::string> program_for(const job &what) const;
+    std::vector<std::string> environment_of_run(const job &what) const;
     numbers run(const std::vector<std::string> &command, const job &what);
 
     settings chosen_;
