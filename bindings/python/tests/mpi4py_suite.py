@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: MPI_LAUNCHER="mpiexec -n" mpi4py_suite.py [--ranks 1,2] [--limit SECONDS] [--only REGEX] WORK_DIR [SOURCES]
+"""usage: MPI_LAUNCHER="mpiexec -n" mpi4py_suite.py [--ranks 1,2] [--limit SECONDS] [--only REGEX] [--under COMMAND] WORK_DIR [SOURCES]
 
-Runs mpi4py's own tests, unchanged, with `thence` imported and its thread making progress all the time, a module at a time. SOURCES is a
+Runs mpi4py's own tests, unchanged, with `thence` imported and its thread making progress all the time, a module at a time. With
+--under "thence run --progress" it runs them, a program that knows nothing of Thence, under that command instead. SOURCES is a
 folder with the sources of the mpi4py that is installed; without it pip downloads them to WORK_DIR. What fails, or does not
 end in time, runs again without thence: MPIs have faults of their own. Prints a row for each such module, and the sums. Ends
 with 1 if something fails with thence alone, and with 77 where pip has no sources.
@@ -11,6 +12,7 @@ with 1 if something fails with thence alone, and with 77 where pip has no source
 import argparse
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -47,10 +49,9 @@ def sources(work):
     return work / archive.name.removesuffix(".tar.gz")
 
 
-def run(launcher, ranks, module, folder, limit, with_thence):
+def run(launcher, ranks, program, folder, limit):
     """Return how many tests have run on a rank, or None and why not all have passed."""
-    program = ["-c", WITH_THENCE, module] if with_thence else ["-m", "unittest", module]
-    process = subprocess.Popen([*launcher, str(ranks), sys.executable, *program], cwd=folder, text=True,
+    process = subprocess.Popen([*launcher, str(ranks), *program], cwd=folder, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=limit)
@@ -70,6 +71,7 @@ def main():
     parser.add_argument("--ranks", default="1,2")
     parser.add_argument("--limit", type=int, default=120, help="seconds for a module")
     parser.add_argument("--only", default="", help="modules whose name has a match")
+    parser.add_argument("--under", default="", help="a command and its options, in place of the import of thence")
     parser.add_argument("work", type=Path)
     parser.add_argument("sources", type=Path, nargs="?")
     arguments = parser.parse_args()
@@ -80,12 +82,15 @@ def main():
     launcher = os.environ["MPI_LAUNCHER"].split()
     version = subprocess.run([sys.executable, "-c", VERSION], capture_output=True, text=True, check=True).stdout
     modules = sorted(path.stem for path in (folder / "test").glob("test_*.py") if re.search(arguments.only, path.stem))
+    under = shlex.split(arguments.under)
     passed, tests, faults = 0, 0, 0
     for ranks in map(int, arguments.ranks.split(",")):
         for number, module in enumerate(modules, 1):
             if sys.stdout.isatty():
                 print(f"\r\x1b[K{ranks} ranks, {number} of {len(modules)}: {module}", end="", flush=True)
-            count, why = run(launcher, ranks, module, folder / "test", arguments.limit, True)
+            alone = [sys.executable, "-m", "unittest", module]
+            with_thence = [*under, "--", *alone] if under else [sys.executable, "-c", WITH_THENCE, module]
+            count, why = run(launcher, ranks, with_thence, folder / "test", arguments.limit)
             if count is not None:
                 passed, tests = passed + 1, tests + count
                 continue
@@ -93,12 +98,13 @@ def main():
             if known:
                 print(f"known: {module} on {ranks}: {why}: {known}", flush=True)
                 continue
-            plain, why_plain = run(launcher, ranks, module, folder / "test", arguments.limit, False)
+            plain, why_plain = run(launcher, ranks, alone, folder / "test", arguments.limit)
             faults += plain is not None
             print(f"{'FAULT' if plain is not None else 'of MPI'}: {module} on {ranks}: {why}; without thence: "
                   f"{why_plain or 'passes'}", flush=True)
     runs = len(modules) * len(arguments.ranks.split(","))
-    print(f"{passed} of {runs} runs of modules pass with thence ({tests} tests a rank), {faults} fail with thence alone")
+    print(f"{passed} of {runs} runs of modules pass {'under ' + arguments.under if under else 'with thence'} ({tests} tests a rank), "
+          f"{faults} fail with thence alone")
     return 1 if faults or not passed else 0
 
 
