@@ -218,6 +218,8 @@ def unusual_programs_end_as_without(given):
     """The exit status, and how long it takes, with progress, waits that leave the processor and a report."""
     program = given.beside("unusual_program")
     words = ["--progress", "--wait=sleep", "--report"]
+    version = subprocess.run([given.launcher[0], "--version"], capture_output=True, text=True, check=False).stdout
+    is_openmpi = "Open MPI" in version or "OpenRTE" in version
     for what in ("no-init", "fork", "exec", "signals", "tools", "files", "sessions"):
         plain = subprocess.run([*given.launcher, "2", program, what], capture_output=True, text=True, check=False,
                                timeout=60)
@@ -227,6 +229,8 @@ def unusual_programs_end_as_without(given):
         if what != "sessions":  # Open MPI 5.0 has sessions, and not each installation of it
             assert done.returncode == 7, (what, done)
         assert (" report, in seconds" in done.stderr) == (what not in ("no-init", "sessions")), (what, done)
+        kept_out = what == "files" and is_openmpi
+        assert done.stderr.count("in which files of MPI were open") == (1 if kept_out else 0), (what, done)
         has_sessions = what == "sessions" and b"MPI_Session_init" in Path(program).read_bytes() and done.returncode == 7
         assert done.stderr.count("has used MPI by sessions only") == (2 if has_sessions else 0), (what, done)
     for what in ("abort", "kill"):  # launchers differ in the status
