@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that ask a communicator for something and do not wait, with right and wrong arguments.
+// Calls that ask a communicator for something and do not wait, with right and wrong arguments; and MPI_Session_init.
 #include "table.hpp"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" // MPI_Attr_put and the like
@@ -50,6 +50,10 @@ void add_asking(table &to, world &w) {
     WRONG(Dist_graph_neighbors_count, comm(w.ring), pointer(&w.index), pointer(&w.number), pointer(&w.flag));
     WRONG(Dist_graph_neighbors, comm(w.ring), number(1), pointer(w.indices), pointer(w.in), number(1), pointer(w.out),
           pointer(w.received));
+#if defined(THENCE_MPI_SESSIONS)
+    static MPI_Session session;
+    WRONG(Session_init, fixed(MPI_Info{MPI_INFO_NULL}), fixed(MPI_Errhandler{MPI_ERRORS_RETURN}), pointer(&session));
+#endif
 }
 
 } // namespace wrong_arguments
