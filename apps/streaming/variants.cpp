@@ -19,13 +19,11 @@ const std::array table{
              true, false},
             solve_forkjoin},
 #endif
-#ifndef THENCE_SIMULATED
     Variant{{"callbacks", "one thread; blocks are put with notifications, whose callbacks say what is computed next",
              MPI_THREAD_SINGLE, false, true},
             solve_callbacks,
             prepare_callbacks,
             release_callbacks},
-#endif
 #ifdef STREAMING_HAVE_TBB
     Variant{{"tampi", "data-flow tasks; a task per message ends when TAMPI_Iwait's operation is complete",
              MPI_THREAD_MULTIPLE, true, true, true},

@@ -40,7 +40,11 @@ inline constexpr const char *mapped = "the process is on this node, and its memo
 inline constexpr const char *copied =
     "the process is on this node; the memory is the program's, so the system copies (process_vm_writev)";
 inline constexpr const char *other_node = "the process is on another node";
+#if defined(SMPI_H)
+inline constexpr const char *by_setting = "the processes are simulated, and only messages take simulated time";
+#else
 inline constexpr const char *by_setting = "THENCE_ONESIDED=messages";
+#endif
 inline constexpr const char *not_mapped =
     "the process is on this node, but the system does not let this process map its memory (memfd_create, /proc)";
 inline constexpr const char *not_copied =

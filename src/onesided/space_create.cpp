@@ -142,7 +142,11 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
         }
         return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
     }
+#if defined(SMPI_H) // simulated processes share the memory of one
+    created->only_messages_ = true;
+#else
     created->only_messages_ = base::current_settings().onesided_messages;
+#endif
     const bool has_own = created->make_own(count);
     // Private memory: it tells whether the system copies to it.
     const auto probe = has_own ? created->control_.cookie() : 0;
