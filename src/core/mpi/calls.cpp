@@ -133,6 +133,11 @@ void progress() noexcept {
 }
 
 void progress_by_probe() noexcept {
+#if defined(SMPI_H)
+    if (!may_probe_in_simulated_time()) {
+        return;
+    }
+#endif
     constexpr int unused_tag = 32767; // the largest tag that every MPI has
     int flag = 0;
     table.Iprobe(MPI_ANY_SOURCE, unused_tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);

@@ -40,6 +40,7 @@ private:
 };
 constinit vain_calls of_testsome;
 constinit vain_calls of_test;
+constinit vain_calls of_probe;
 
 int testsome(int count, MPI_Request requests[], int *completed, int indices[], MPI_Status statuses[]) {
     const int code = PMPI_Testsome(count, requests, completed, indices, statuses);
@@ -70,6 +71,14 @@ int test(MPI_Request *request, int *flag, MPI_Status *status) {
 }
 
 } // namespace
+
+bool may_probe_in_simulated_time() noexcept {
+    if (of_probe.count(0) < spins) {
+        return false;
+    }
+    of_probe.reset();
+    return true;
+}
 
 void wait_in_simulated_time() noexcept {
     table.Testsome = &testsome;
