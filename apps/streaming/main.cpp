@@ -81,6 +81,7 @@ void report(const Options &o, const Run &run, const apps::Measured &measured, co
                     {"simulated", apps::simulated},
                     {"time_s", time},
                     {"updates_per_s", numbers / time},
+                    {"cell_ns", time / (numbers * functions) * 1e9 * measured.ranks * measured.threads},
                     {"gbit_per_s", numbers * 64 / time * 1e-9},
                     {"share_of_thread_time", apps::times_json(measured)},
                     {"ranks_detail", apps::ranks_json(measured)},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/simulate.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
-the right size. Arguments: wavefront, heat_plates and bt_mz, built for SMPI."""
+the right size. Arguments: wavefront, heat_plates, bt_mz and streaming, built for SMPI."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-WAVEFRONT, PLATES, BT_MZ = (sys.argv.pop(1) for _ in range(3))
+WAVEFRONT, PLATES, BT_MZ, STREAMING = (sys.argv.pop(1) for _ in range(4))
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "simulate.py")
 SMALL = ["--", "--grid", "81x21", "--iterations", "2"]
 
@@ -71,7 +71,8 @@ class Simulate(unittest.TestCase):
 
     def test_every_application_writes_the_cost_of_a_unit(self):
         for application, program in ((WAVEFRONT, ["--grid", "81x21"]), (PLATES, ["--size", "64x128"]),
-                                     (BT_MZ, ["S", "--zones", "4x4", "--steps", "2"])):
+                                     (BT_MZ, ["S", "--zones", "4x4", "--steps", "2"]),
+                                     (STREAMING, ["--size", "512", "--block", "64", "--chunks", "4"])):
             with tempfile.TemporaryDirectory() as folder:
                 done = run(application, "--ranks", "1", "--cell-cost", "250ns", "--keep", folder, "--", *program)
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -89,9 +90,17 @@ class Simulate(unittest.TestCase):
     def test_figures_of_the_other_applications_repeat_exactly(self):
         settings = ("--ranks", "16", "--variants", "mpi,callbacks", "--noise", "0.5", "--noise-interval", "20us")
         for application, program in ((PLATES, ("--size", "64x128", "--iterations", "4", "--mirrored", "--plates", "2")),
-                                     (BT_MZ, ("S", "--zones", "8x8", "--steps", "2"))):
+                                     (BT_MZ, ("S", "--zones", "8x8", "--steps", "2")),
+                                     (STREAMING, ("--size", "512", "--block", "64", "--chunks", "4", "--work", "1"))):
             first = times(*settings, application=application, program=program)
             self.assertEqual(first, times(*settings, application=application, program=program))
+
+    def test_puts_with_notifications_take_the_time_of_messages(self):
+        # With work for 25.6 us, a block and its acknowledgement travel beside the work on others.
+        by_messages, by_puts = times("--ranks", "4", "--cell-cost", "100ns", "--variants", "mpi,callbacks",
+                                     application=STREAMING, program=("--size", "4096", "--block", "256", "--chunks", "4",
+                                                                     "--work", "1"))
+        self.assertAlmostEqual(by_puts / by_messages, 1, delta=0.02)
 
     def test_one_rank_takes_the_cost_of_its_cells(self):
         cells = 80 * 20 * 2
