@@ -8,5 +8,7 @@ namespace thence::fake {
 
 // Whether the exposure epoch has ended. Set by a test that calls one of them.
 extern std::function<bool()> exposure_ends;
+// Called in MPI_File_read, if it is set.
+extern std::function<void()> in_file_read;
 
 } // namespace thence::fake

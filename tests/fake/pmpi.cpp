@@ -20,6 +20,7 @@ bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
 }
 
 std::function<bool()> thence::fake::exposure_ends;
+std::function<void()> thence::fake::in_file_read;
 
 namespace {
 
@@ -191,6 +192,9 @@ int PMPI_Improbe(int, int, MPI_Comm, int *flag, MPI_Message *, MPI_Status *) {
 }
 #if defined(THENCE_MPI_FILES)
 int PMPI_File_read(MPI_File, void *, int, MPI_Datatype, MPI_Status *) {
+    if (thence::fake::in_file_read) {
+        thence::fake::in_file_read();
+    }
     return MPI_SUCCESS;
 }
 int PMPI_File_write_at(MPI_File, MPI_Offset, const void *, int, MPI_Datatype, MPI_Status *) {

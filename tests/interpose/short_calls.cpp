@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that neither start nor end an operation which is counted: the program does not compute in them.
+#include "exposure.hpp"
 #include "library.hpp"
 
 #include "core/progress/plain_operations.hpp"
@@ -72,6 +73,25 @@ TEST_P(short_calls, are_seen_by_the_helper) {
         EXPECT_EQ(progress::operations_outstanding(), 0) << each.name;
     }
 }
+
+#if defined(THENCE_MPI_FILES)
+// It waits for the file, and messages do not move meanwhile.
+TEST_P(short_calls, the_helper_goes_on_while_one_rank_reads_a_file) {
+    ASSERT_EQ(progress::count_operations(), nullptr);
+    std::uint64_t blocked = 0;
+    int reads = 0;
+    in_file_read = [&] {
+        ++reads;
+        for (const progress::call_counts &each : progress::all_call_counts) {
+            blocked += each.calls.load() % progress::call_counts::one_call;
+        }
+    };
+    MPI_File_read(MPI_FILE_NULL, &some, 1, MPI_INT, MPI_STATUS_IGNORE);
+    in_file_read = nullptr;
+    EXPECT_EQ(reads, 1);
+    EXPECT_EQ(blocked, 0U);
+}
+#endif
 
 TEST_P(short_calls, are_in_the_report) {
     thence::interpose::reset_measured();

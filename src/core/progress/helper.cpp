@@ -207,9 +207,13 @@ void run() noexcept {
                 }
             }
             pauses.found(); // before it rests, which is no time that it waits for something
+            for_others.begin();
             rest();
             has_slept = true;
-        } else if (help(has_slept)) {
+            continue;
+        }
+        for_others.begin(); // what this takes is not the cost of a look for others
+        if (help(has_slept)) {
             pauses.found();
             has_slept = false;
         } else {

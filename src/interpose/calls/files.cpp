@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on files that wait for other ranks or for the file (blocking_in_mpi.hpp), or start an operation
-// (THENCE_STARTING).
+// Calls on files that wait for other ranks (blocking_in_mpi.hpp), or for the file alone (INDEPENDENT), or start an
+// operation (THENCE_STARTING).
 #include "interpose/calls/blocking_in_mpi.hpp"
+#include "interpose/requests/counted.hpp"
 #include "interpose/requests/counted_files.hpp"
 
 #if defined(THENCE_MPI_FILES)
@@ -32,6 +33,13 @@ THENCE_BLOCKING(File_set_atomicity, (MPI_File file, int flag), (file, flag))
 THENCE_BLOCKING(File_sync, (MPI_File file), (file))
 THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
 
+// MPI makes no progress with messages meanwhile, so it is no blocking call for the helper thread.
+#define INDEPENDENT(name, parameters, arguments)                                                                       \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        const thence::interpose::asking_call asks(thence::interpose::call_kind::blocks);                               \
+        return THENCE_NEXT(name)(THENCE_UNPACK arguments);                                                             \
+    }
+
 // The forms of calls that read or write. `how` defines the call.
 #define WITH_STATUS(how, name, buffer, count_t)                                                                        \
     how(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),               \
@@ -52,8 +60,8 @@ THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence)
     form(how, before##read##behind, void *, count_t) form(how, before##write##behind, const void *, count_t)
 
 #define TRANSFERS(c, count_t)                                                                                          \
-    READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , c, count_t)                                                         \
-    READ_AND_WRITE(WITH_STATUS_AT, THENCE_BLOCKING, , _at##c, count_t)                                                 \
+    READ_AND_WRITE(WITH_STATUS, INDEPENDENT, , c, count_t)                                                             \
+    READ_AND_WRITE(WITH_STATUS_AT, INDEPENDENT, , _at##c, count_t)                                                     \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _all##c, count_t)                                                   \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _shared##c, count_t)                                                \
     READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _ordered##c, count_t)                                               \

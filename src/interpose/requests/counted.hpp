@@ -46,7 +46,7 @@ private:
     const progress::blocking_call in_mpi_;
 };
 
-// A call lasts that starts and ends no operation which is counted, and does not block.
+// A call lasts that starts and ends no operation which is counted, and waits for no other rank.
 class asking_call {
 public:
     explicit asking_call(call_kind kind) noexcept : timed_(kind) {
