@@ -241,7 +241,8 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_purge(const gaspi_queue_id_t queu
 
 /* Passive communication. */
 
-/** @brief Sends to a process that calls gaspi_passive_receive(). The data may be written again on return. */
+/** @brief Sends to a process that calls gaspi_passive_receive(). The data may be written again on return. In a callback
+ *         these two calls get a time: what they wait for may be under way in the call that runs the callback. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(const gaspi_segment_id_t segment_id_local,
                                                       const gaspi_offset_t offset_local, const gaspi_rank_t rank,
                                                       const gaspi_size_t size, const gaspi_timeout_t timeout_ms);

@@ -2,7 +2,10 @@
 // Passive communication: the order of messages, those that do not fit, and callbacks that send and receive.
 #include "gaspi.hpp"
 
+#include <atomic>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -32,6 +35,38 @@ TEST_F(gaspi, passive_messages_of_one_rank_come_in_their_order) {
             EXPECT_EQ(memory[longest + 7], number);
         }
     }
+}
+
+// What one thread tests no other gets, nor what came later from the same rank: so each thread sees an order.
+TEST_F(gaspi, threads_that_receive_passive_messages_get_those_of_one_rank_in_their_order) {
+    constexpr int threads = 3;
+    constexpr int count = 300;
+    unsigned char *const memory = make(0, (threads + 1) * longest);
+    std::atomic<int> received{0};
+    {
+        std::vector<std::jthread> receivers;
+        for (unsigned t = 1; t <= threads; ++t) {
+            receivers.emplace_back([&, t] {
+                int last = -1;
+                while (received.load() < count) {
+                    gaspi_rank_t from = 9;
+                    if (gaspi_passive_receive(0, t * longest, &from, longest, GASPI_TEST) != GASPI_SUCCESS) {
+                        continue;
+                    }
+                    int number = -1;
+                    std::memcpy(&number, memory + t * longest, sizeof number);
+                    EXPECT_GT(number, last);
+                    last = number;
+                    ++received;
+                }
+            });
+        }
+        for (int i = 0; i < count; ++i) {
+            std::memcpy(memory, &i, sizeof i);
+            EXPECT_EQ(gaspi_passive_send(0, 0, next, i % 3 == 0 ? longest : 8, GASPI_BLOCK), GASPI_SUCCESS);
+        }
+    }
+    EXPECT_EQ(received, count);
 }
 
 TEST_F(gaspi, a_passive_message_that_is_too_long_is_an_error_and_waits_for_a_call_with_more_room) {

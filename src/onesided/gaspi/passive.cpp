@@ -4,8 +4,12 @@
 // of a message before it has come, its sender may stop meanwhile, and the time of a call is kept. No receive is ever
 // cancelled: one that a call has begun and not ended stays in a list, where the next call finds it.
 //
-// Invariant: MPI is not called under the mutex, since a call of MPI may run callbacks, and these may send and receive.
-// A thread takes what it tests out of the list, and puts back what is not complete, before all that was added since.
+// Invariants:
+//  - MPI is not called under the mutex, since a call of MPI may run callbacks, and these may send and receive.
+//  - A message stays at its place in its list until it is over. A thread that tests it sets `is_tested` meanwhile: then
+//    no other thread tests it, or takes it out. So messages of one process stay in their order.
+//  - One thread at a time asks MPI for the next message and adds that. A callback in it may, on the same thread: what
+//    it is told of comes before what the call is told of in which it runs.
 #include "onesided/gaspi/process.hpp"
 
 #include <PGASPI.h>
@@ -22,12 +26,14 @@ namespace thence::gaspi {
 namespace {
 
 struct sent_message {
+    bool is_tested = false;
     gaspi_rank_t to = 0;
     std::vector<unsigned char> data;
     MPI_Request request = MPI_REQUEST_NULL;
 };
 
 struct arrival {
+    bool is_tested = false;
     gaspi_rank_t from = 0;
     std::size_t bytes = 0;
     MPI_Message message = MPI_MESSAGE_NULL; // until there was memory for it
@@ -39,7 +45,9 @@ struct passive_messages {
     std::atomic<gaspi_number_t> under_way{0}; // that are being sent, or are about to be
     std::mutex mutex;                         // guards the lists
     std::list<sent_message> sent;
-    std::list<arrival> arrived; // the oldest first
+    std::list<arrival> arrived;  // the oldest first
+    std::size_t arriving = 0;    // bytes of those
+    std::recursive_mutex asking; // is only tried
     // To and from processes that are gone: MPI may still use their memory.
     std::list<sent_message> abandoned_sent;
     std::list<arrival> abandoned_arrivals;
@@ -50,39 +58,57 @@ passive_messages &messages() noexcept {
     return *made;
 }
 
-template <class Message> std::list<Message> take_all(std::list<Message> &from) noexcept {
-    std::list<Message> taken;
-    const std::scoped_lock guard(messages().mutex);
-    taken.swap(from);
-    return taken;
-}
-template <class Message> void put_back(std::list<Message> &to, std::list<Message> &these) noexcept {
-    const std::scoped_lock guard(messages().mutex);
-    to.splice(to.begin(), these);
-}
 template <class Message> void add(std::list<Message> &to, std::list<Message> &these) noexcept {
     const std::scoped_lock guard(messages().mutex);
     to.splice(to.end(), these);
 }
 
-// Forgets those that have left, and those that never will.
-void look_at_sent(process &self) noexcept {
-    std::list<sent_message> looked_at = take_all(messages().sent);
-    std::list<sent_message> over;
-    std::list<sent_message> abandoned;
-    for (auto next = looked_at.begin(); next != looked_at.end();) {
-        const auto each = next++;
-        int flag = 0;
-        if (MPI_Test(&each->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
-            over.splice(over.end(), looked_at, each);
-        } else if (self.world->is_gone(each->to)) {
-            auto &to = wire::transport::abandon(each->request) ? over : abandoned;
-            to.splice(to.end(), looked_at, each);
+// Tests one message after the other outside the mutex. `may_test(message)`: whether that is its turn. `test(message)`
+// returns true if it is over. Then `take(position)` takes it out of the list, under the mutex again; false ends it.
+template <class Message, class MayTest, class Test, class Take>
+void test_each(std::list<Message> &list, MayTest may_test, Test test, Take take) {
+    std::unique_lock guard(messages().mutex);
+    for (auto next = list.begin(); next != list.end();) {
+        if (!may_test(*next) || next->is_tested) {
+            ++next;
+            continue;
+        }
+        next->is_tested = true;
+        guard.unlock();
+        const bool is_over = test(*next);
+        guard.lock();
+        const auto tested = next++;
+        tested->is_tested = false;
+        if (is_over && !take(tested)) {
+            return;
         }
     }
-    messages().under_way.fetch_sub(static_cast<gaspi_number_t>(over.size() + abandoned.size()));
-    put_back(messages().sent, looked_at);
-    add(messages().abandoned_sent, abandoned);
+}
+
+// Forgets those that have left, and those that never will.
+void look_at_sent(process &self) noexcept {
+    std::list<sent_message> over;
+    bool is_abandoned = false;
+    test_each(
+        messages().sent, [](const sent_message &) { return true; },
+        [&](sent_message &each) {
+            int flag = 0;
+            is_abandoned = false;
+            if (MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+                return true;
+            }
+            if (!self.world->is_gone(each.to)) {
+                return false;
+            }
+            is_abandoned = !wire::transport::abandon(each.request);
+            return true;
+        },
+        [&](auto tested) {
+            auto &to = is_abandoned ? messages().abandoned_sent : over;
+            to.splice(to.end(), messages().sent, tested);
+            messages().under_way.fetch_sub(1);
+            return true;
+        });
 }
 
 // False: too many are under way.
@@ -119,8 +145,21 @@ gaspi_return_t send_copy(process &self, const unsigned char *from, gaspi_rank_t 
     }
 }
 
+// What messages that have begun to arrive may have together, unless it is one. The rest stays with its senders.
+constexpr std::size_t most_arriving = std::size_t{1} << 28;
+
 // Lists the next message that MPI tells of. True if there was one. `spare`: an empty element, made if it is needed.
 bool probe(process &self, std::list<arrival> &spare) {
+    const std::unique_lock asking(messages().asking, std::try_to_lock);
+    if (!asking.owns_lock()) {
+        return false; // the next poll asks again
+    }
+    {
+        const std::scoped_lock guard(messages().mutex);
+        if (messages().arriving > most_arriving) {
+            return false;
+        }
+    }
     if (spare.empty()) {
         spare.emplace_back(); // before the message is taken out of MPI
     }
@@ -134,7 +173,9 @@ bool probe(process &self, std::list<arrival> &spare) {
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     next.bytes = static_cast<std::size_t>(bytes);
     next.from = static_cast<gaspi_rank_t>(status.MPI_SOURCE);
-    add(messages().arrived, spare);
+    const std::scoped_lock guard(messages().mutex);
+    messages().arriving += next.bytes;
+    messages().arrived.splice(messages().arrived.end(), spare);
     return true;
 }
 
@@ -167,29 +208,36 @@ gaspi_return_t state_of(process &self, arrival &each, bool &is_abandoned) noexce
 
 // Takes the oldest message that is complete and has at most `most` bytes into an empty list. Those of one process stay
 // in their order. An error: of one that is lost, or too long, which stays. GASPI_TIMEOUT: none is complete.
-gaspi_return_t take_arrived(process &self, std::size_t most, std::list<arrival> &taken) noexcept {
-    std::list<arrival> looked_at = take_all(messages().arrived);
-    std::list<arrival> abandoned;
+gaspi_return_t take_arrived(process &self, std::size_t most, std::list<arrival> &taken) {
+    std::vector<bool> has_older(static_cast<std::size_t>(self.size));
+    std::list<arrival> lost;
+    bool is_abandoned = false;
     gaspi_return_t state = GASPI_TIMEOUT;
-    for (auto next = looked_at.begin(); next != looked_at.end() && state == GASPI_TIMEOUT;) {
-        const auto each = next++;
-        if (std::any_of(looked_at.begin(), each, [&](const arrival &older) { return older.from == each->from; })) {
-            continue;
-        }
-        bool is_abandoned = false;
-        state = state_of(self, *each, is_abandoned);
-        if (state == GASPI_SUCCESS && each->bytes > most) {
-            state = GASPI_ERROR;
-        } else if (state == GASPI_SUCCESS) {
-            taken.splice(taken.end(), looked_at, each);
-        } else if (state == GASPI_ERROR && is_abandoned) {
-            abandoned.splice(abandoned.end(), looked_at, each);
-        } else if (state == GASPI_ERROR) {
-            looked_at.erase(each);
-        }
-    }
-    put_back(messages().arrived, looked_at);
-    add(messages().abandoned_arrivals, abandoned);
+    test_each(
+        messages().arrived,
+        [&](const arrival &each) {
+            const bool is_oldest = !has_older[each.from];
+            has_older[each.from] = true;
+            return is_oldest;
+        },
+        [&](arrival &each) {
+            is_abandoned = false;
+            state = state_of(self, each, is_abandoned);
+            return state != GASPI_TIMEOUT;
+        },
+        [&](auto tested) {
+            if (state == GASPI_ERR_MEMALLOC) {
+                return false;
+            }
+            if (state == GASPI_SUCCESS && tested->bytes > most) {
+                state = GASPI_ERROR;
+                return false;
+            }
+            messages().arriving -= tested->bytes;
+            auto &to = state == GASPI_SUCCESS ? taken : is_abandoned ? messages().abandoned_arrivals : lost;
+            to.splice(to.end(), messages().arrived, tested);
+            return false;
+        });
     return state;
 }
 
@@ -210,12 +258,12 @@ bool end_passive(process &self) noexcept {
     for (int done = 0; done == 0 || has_arrivals();) {
         try {
             probe(self, spare);
-        } catch (const std::exception &) { // no memory: it stays in MPI
-        }
-        gaspi_return_t state = GASPI_SUCCESS;
-        while (state == GASPI_SUCCESS || state == GASPI_ERROR) {
-            dropped.clear();
-            state = take_arrived(self, std::numeric_limits<std::size_t>::max(), dropped);
+            gaspi_return_t state = GASPI_SUCCESS;
+            while (state == GASPI_SUCCESS || state == GASPI_ERROR) {
+                dropped.clear();
+                state = take_arrived(self, std::numeric_limits<std::size_t>::max(), dropped);
+            }
+        } catch (const std::exception &) { // no memory: it stays where it is
         }
         if (watch.gives_up()) {
             return false;
