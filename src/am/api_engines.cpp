@@ -113,6 +113,9 @@ void end_engines() noexcept {
     for (message_engine *const each : left) {
         bool is_clean = false;
         end(*each, is_clean);
+        if (is_clean) {
+            each->processes().free();
+        }
         keep(each);
     }
 }

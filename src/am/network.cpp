@@ -12,6 +12,9 @@ namespace thence::am {
 
 network::network(network_events &to) : state_(std::make_unique<state>(to)), to_(to) {}
 network::~network() {
+    free();
+}
+void network::free() noexcept {
     state_->free_requests();
 }
 

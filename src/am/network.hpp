@@ -83,6 +83,8 @@ public:
     explicit network(network_events &to); // throws std::bad_alloc
     network &operator=(network &&) = delete;
     ~network();
+    // Frees what MPI has for it, once it has ended without an error.
+    void free() noexcept;
 
     // Collective. Returns the error code of this process. `whole`: bytes of a packet's content.
     int begin(MPI_Comm comm, const thence_am_options &in_force, std::size_t whole) noexcept;

@@ -73,7 +73,7 @@ public:
             post_receives();
         } catch (const error &failed) {
             code = failed.code();
-        } catch (const std::bad_alloc &) {
+        } catch (const std::exception &) {
             code = MPI_ERR_NO_MEM;
         }
         together_.have_begun(code);

@@ -163,11 +163,13 @@ void write_file(const std::string &name, const std::string &text) {
 rank_report own_report() noexcept {
     const base::nanoseconds stopped = progress::plain.stopped.load();
     const bool uses_thence = !progress::measures_calls();
-    return {(uses_thence ? stopped : base::read_clock()) - begun,
+    const base::nanoseconds lasted = (uses_thence ? stopped : base::read_clock()) - begun;
+    const bool always = base::current_settings().progress_always;
+    return {lasted,
             progress::helper_processor_time(),
-            base::current_settings().progress_always ? 1 : 0,
+            always ? 1 : 0,
             uses_thence ? 1 : 0,
-            progress::helper_was_kept_out(),
+            always ? std::min(lasted, progress::helper_was_kept_out()) : 0,
             read_measured()};
 }
 
