@@ -26,6 +26,7 @@ struct variant {
 
     // True if MPI calls a hook when it makes progress.
     bool has_hook() const { return offers.opal_progress || offers.async_start; }
+    bool requests_can_be_read() const { return offers.opal_progress && offers.requests == layout::known; }
 };
 std::ostream &operator<<(std::ostream &out, const variant &v);
 

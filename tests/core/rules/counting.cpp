@@ -184,8 +184,7 @@ TEST_P(counting, query_of_the_process_returns_what_the_library_runs_on) {
     EXPECT_EQ(info.thread_level, MPI_THREAD_MULTIPLE);
     EXPECT_EQ(info.interposed, thence::progress::interposed.calls ? 1 : 0);
 #if defined(OPEN_MPI)
-    EXPECT_EQ(info.detects_persistent,
-              GetParam().offers.opal_progress && GetParam().offers.requests == layout::known ? 1 : 0);
+    EXPECT_EQ(info.detects_persistent, GetParam().requests_can_be_read() ? 1 : 0);
 #else
     EXPECT_EQ(info.detects_persistent, 0);
 #endif
