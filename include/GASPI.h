@@ -249,7 +249,7 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(const gaspi_segment_id_t s
 
 /** @brief Receives from any process; those of one process in their order. `GASPI_TIMEOUT`: no message is here, or not
  *         all of it; nothing was written, and a later call goes on. `GASPI_ERROR`: the message has more than `size`
- *         bytes, and stays for a call with more room; or its sender has ended before all of it was here, and it is
+ *         bytes, and stays for a call with more room; or its sender has ended before it was received, and it is
  *         lost. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
                                                          const gaspi_offset_t offset_local,

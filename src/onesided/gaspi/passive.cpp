@@ -183,6 +183,9 @@ bool probe(process &self, std::list<arrival> &spare) {
 // still write to it.
 gaspi_return_t state_of(process &self, arrival &each, bool &is_abandoned) noexcept {
     if (each.message != MPI_MESSAGE_NULL) {
+        if (self.world->is_gone(each.from)) { // MPICH with UCX ends a process that receives from one that is gone
+            return GASPI_ERROR;
+        }
         each.data.reset(new (std::nothrow) unsigned char[each.bytes]);
         if (each.data == nullptr) {
             return GASPI_ERR_MEMALLOC;
