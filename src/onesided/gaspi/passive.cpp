@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passive communication: a message to a process that asks for one. A message is copied before it is sent, so the call
 // returns at once. It is received into memory of its own, and copied to the segment when all of it is here: MPI tells
-// of a message before it has come, its sender may stop meanwhile, and the time of a call is kept. No receive is ever
-// cancelled: one that a call has begun and not ended stays in a list, where the next call finds it.
+// of a message before it has come, its sender may stop meanwhile, and the time of a call is kept. Nothing is ever
+// cancelled: what a call has begun and not ended stays in a list, where the next call finds it. (To cancel a send to a
+// process that is gone ends a process of MPICH 5 with UCX.)
 //
 // Invariants:
 //  - MPI is not called under the mutex, since a call of MPI may run callbacks, and these may send and receive.
@@ -100,7 +101,8 @@ void look_at_sent(process &self) noexcept {
             if (!self.world->is_gone(each.to)) {
                 return false;
             }
-            is_abandoned = !wire::transport::abandon(each.request);
+            MPI_Request_free(&each.request);
+            is_abandoned = true;
             return true;
         },
         [&](auto tested) {
@@ -203,7 +205,8 @@ gaspi_return_t state_of(process &self, arrival &each, bool &is_abandoned) noexce
         return GASPI_SUCCESS;
     }
     if (self.world->is_gone(each.from)) {
-        is_abandoned = !wire::transport::abandon(each.request);
+        MPI_Request_free(&each.request);
+        is_abandoned = true;
         return GASPI_ERROR;
     }
     return GASPI_TIMEOUT;
