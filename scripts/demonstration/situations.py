@@ -83,7 +83,7 @@ def unchanged(machine):
                   DELAY),
         situation("alltoall", "An unchanged program computes during MPI_Ialltoall of 2 MiB", "alltoall", 8, 30,
                   1 << 21, DELAY),
-        situation("small", "An unchanged program exchanges 8 B and computes nothing", "message", 3000, 0, 8, ""),
+        situation("small", "An unchanged program exchanges 8 B and computes nothing", "message", 20000, 0, 8, ""),
     ]
 
 
