@@ -5,6 +5,8 @@
  *  @brief For how long a rank has had nothing to do but to wait for results: thence/offload.hpp calls results late, or
  *         lost, by it. A rank with several workers is idle while none of them runs a task. It knows no task. */
 
+#include <thence/detail/cxx20.hpp>
+
 #include <algorithm>
 
 namespace thence::detail {
