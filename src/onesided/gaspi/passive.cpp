@@ -15,12 +15,13 @@
 
 #include <PGASPI.h>
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <vector>
 
 namespace thence::gaspi {
 
@@ -57,11 +58,6 @@ struct passive_messages {
 passive_messages &messages() noexcept {
     static auto *const made = new passive_messages; // never destroyed
     return *made;
-}
-
-template <class Message> void add(std::list<Message> &to, std::list<Message> &these) noexcept {
-    const std::scoped_lock guard(messages().mutex);
-    to.splice(to.end(), these);
 }
 
 // Tests one message after the other outside the mutex. `may_test(message)`: whether that is its turn. `test(message)`
@@ -138,7 +134,10 @@ gaspi_return_t send_copy(process &self, const unsigned char *from, gaspi_rank_t 
             MPI_SUCCESS) {
             return GASPI_ERROR;
         }
-        add(messages().sent, one);
+        {
+            const std::scoped_lock guard(messages().mutex);
+            messages().sent.splice(messages().sent.end(), one);
+        }
         count(counter::passive_sent);
         count(counter::passive_bytes, size);
         return GASPI_SUCCESS;
