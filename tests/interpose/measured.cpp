@@ -160,7 +160,7 @@ TEST_P(measured, the_next_operation_with_the_same_handle_is_another) {
     std::this_thread::sleep_for(1ms);
     world.complete(r);
     {
-        const thence::interpose::counted_completion completes(1, &r, {});
+        const thence::interpose::counted_completion completes("MPI_Wait", 1, &r, {});
         ASSERT_EQ(thence::mpi::table.Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
         thence::interpose::know_start(handle, {.thread = this, .at = 0, .computed = 0, .bytes = 7}, false);
     }

@@ -312,7 +312,7 @@ TEST_P(plain_operations, of_a_new_request_with_the_handle_of_one_that_is_being_f
     }
     EXPECT_EQ(outstanding(), 1);
     r = handle; // MPI has not started it, so it is complete
-    { const thence::interpose::counted_completion completes(1, &r, {}); }
+    { const thence::interpose::counted_completion completes("MPI_Wait", 1, &r, {}); }
     EXPECT_EQ(outstanding(), 0) << "it is known that it is persistent";
     thence::interpose::count_start(handle, handle);
     { const thence::interpose::counted_free refused(&r); }
@@ -376,10 +376,10 @@ TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     EXPECT_EQ(outstanding(), 2);
     int found = 1'000'000'000; // as a variable that nobody has set
     const int indices[2] = {7, -7};
-    { const thence::interpose::counted_completion refused(2, both, {.found = &found, .indices = indices}); }
+    { const thence::interpose::counted_completion refused("MPI_Testsome", 2, both, {.found = &found, .indices = indices}); }
     EXPECT_EQ(outstanding(), 2);
     const int left_from_before[2] = {0, 1};
-    { const thence::interpose::counted_completion refused(2, both, {.found = &found, .indices = left_from_before}); }
+    { const thence::interpose::counted_completion refused("MPI_Testsome", 2, both, {.found = &found, .indices = left_from_before}); }
     EXPECT_EQ(outstanding(), 2);
     world.complete(both[0]);
     world.complete(both[1]);

@@ -92,7 +92,7 @@ struct settings {
     std::chrono::milliseconds stall{0}; // report a stall after this time without a completion; zero: off
     std::chrono::milliseconds slow{0};  // report callbacks that run for longer; zero: off
     std::string trace;                  // the name of the timeline, without the rank; empty: off
-    std::size_t trace_limit = 0;        // at most so many continuations are recorded
+    std::size_t trace_limit = 0;        // at most so many continuations, and calls, are recorded
     bool check_streams = false;         // report two threads in calls of one stream
     bool onesided_messages = false;     // THENCE_ONESIDED=messages
 

@@ -80,7 +80,16 @@ std::vector<found_call> find_calls() {
     return found;
 }
 
-std::string partner(const described_call &call) {
+std::string describe(const found_call &found, std::int64_t now) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.1f s", static_cast<double>(now - found.since) / 1e9);
+    return "  " + std::string(found.call.name) + partner_of(found.call) + communicator_of(found.call) + ", for " +
+           time + ", called at " + location_of_call(found.call.where) + "\n";
+}
+
+} // namespace
+
+std::string partner_of(const described_call &call) {
     using about = described_call::about;
     switch (call.what) {
     case about::sends_to:
@@ -95,21 +104,12 @@ std::string partner(const described_call &call) {
     }
 }
 
-std::string communicator(const described_call &call) {
+std::string communicator_of(const described_call &call) {
     return call.comm == MPI_COMM_NULL    ? ""
            : call.comm == MPI_COMM_WORLD ? ", on MPI_COMM_WORLD"
            : call.comm == MPI_COMM_SELF  ? ", on MPI_COMM_SELF"
                                          : ", on another communicator than MPI_COMM_WORLD";
 }
-
-std::string describe(const found_call &found, std::int64_t now) {
-    char time[32];
-    std::snprintf(time, sizeof time, "%.1f s", static_cast<double>(now - found.since) / 1e9);
-    return "  " + std::string(found.call.name) + partner(found.call) + communicator(found.call) + ", for " + time +
-           ", called at " + location_of_call(found.call.where) + "\n";
-}
-
-} // namespace
 
 bool call_slot::begin(const described_call &call) noexcept {
     const std::uint64_t before = version_.load(std::memory_order_relaxed);

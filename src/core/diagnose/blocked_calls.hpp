@@ -51,6 +51,10 @@ private:
 // A call begins on this thread. Null: it is not listed. Else the slot's end() follows, on any thread.
 THENCE_INTERNAL call_slot *list_call(const described_call &call) noexcept;
 
+// Text about a call: its other rank, or how many requests it waits for; and its communicator. Empty if not known.
+std::string partner_of(const described_call &call);
+std::string communicator_of(const described_call &call);
+
 struct blocked_calls {
     long count = 0;
     std::uint64_t oldest = 0; // names that call among all

@@ -41,6 +41,8 @@ struct record_chunk {
     record_chunk *older;
 };
 
+struct traced_call; // traced_calls.cpp
+
 struct thread_log {
     int thread = 0; // the kernel's thread id
     char name[16] = "";
@@ -55,6 +57,8 @@ struct thread_log {
 
     std::atomic<record_chunk *> records{nullptr}; // the newest chunk
     std::atomic<std::uint64_t> dropped{0};        // continuations that were not recorded because of the limit
+
+    traced_call *last_call = nullptr; // of this thread; only it uses this
 };
 
 // The calling thread's log; created at the first call.

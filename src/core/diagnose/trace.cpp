@@ -5,6 +5,8 @@
 #include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/symbolize.hpp"
 #include "core/diagnose/thread_log.hpp"
+#include "core/diagnose/trace_events.hpp"
+#include "core/diagnose/traced_calls.hpp"
 #include "core/engine/engine.hpp"
 #include "core/progress/progress.hpp"
 
@@ -26,49 +28,6 @@ std::mutex mutex; // guards the variables below: MPI_Finalize and exit() may wri
 std::FILE *file = nullptr;
 std::string *file_name = nullptr;
 std::uint64_t opened_at = 0; // records of earlier continuations are not written to this file
-
-std::string quoted(const std::string &text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-        }
-        if (static_cast<unsigned char>(c) < 0x20) {
-            result += ' ';
-        } else {
-            result += c;
-        }
-    }
-    return result + "\"";
-}
-
-// Writes the array of events. Converts times to microseconds.
-class event_writer {
-public:
-    explicit event_writer(std::FILE *out) noexcept : out_(out), process_(process_identity().rank + 1) {}
-
-    // `rest`: further members of the JSON object, each with a leading comma.
-    void event(const char *phase, const std::string &name, int thread, std::uint64_t ns, const std::string &rest) {
-        std::fprintf(out_, "%s\n{\"ph\":\"%s\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03u%s}",
-                     first_ ? "" : ",", phase, quoted(name).c_str(), process_, thread, ns / 1000,
-                     static_cast<unsigned>(ns % 1000), rest.c_str());
-        first_ = false;
-    }
-    void name(const char *what, int thread, const std::string &value) {
-        event("M", what, thread, 0, ",\"args\":{\"name\":" + quoted(value) + "}");
-    }
-
-private:
-    std::FILE *out_;
-    int process_; // not 0, which Perfetto takes for the idle task
-    bool first_ = true;
-};
-
-std::string microseconds(std::uint64_t ns) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%" PRIu64 ".%03u", ns / 1000, static_cast<unsigned>(ns % 1000));
-    return text;
-}
 
 struct traced_continuation {
     const record *r;
@@ -92,10 +51,6 @@ std::vector<traced_continuation> collect_records(std::uint64_t &dropped) {
     std::sort(all.begin(), all.end(),
               [](const traced_continuation &a, const traced_continuation &b) { return a.r->attached < b.r->attached; });
     return all;
-}
-
-std::string member(const char *name, const std::string &value) {
-    return std::string(",\"") + name + "\":" + value;
 }
 
 void write_continuation(event_writer &out, const traced_continuation &t, std::uint64_t number, std::uint64_t now) {
@@ -132,9 +87,8 @@ void write_continuation(event_writer &out, const traced_continuation &t, std::ui
     }
 }
 
-// Writes the number of outstanding continuations over time as at most about `max_samples` exact samples.
+// Writes the number of outstanding continuations over time.
 void write_counter(event_writer &out, const std::vector<traced_continuation> &all, int thread) {
-    constexpr std::size_t max_samples = 20000;
     std::vector<std::pair<std::uint64_t, int>> changes;
     for (const traced_continuation &t : all) {
         changes.emplace_back(t.r->attached, 1);
@@ -146,16 +100,15 @@ void write_counter(event_writer &out, const std::vector<traced_continuation> &al
     if (changes.empty()) {
         return;
     }
-    const std::uint64_t step = (changes.back().first - changes.front().first) / max_samples;
-    std::uint64_t due = 0;
+    counter_samples samples(changes.front().first, changes.back().first);
     long outstanding = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {
         outstanding += changes[i].second;
-        const bool last = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
-        if (last && (changes[i].first >= due || i + 1 == changes.size())) {
+        const bool is_last = i + 1 == changes.size();
+        const bool is_last_at_time = is_last || changes[i + 1].first != changes[i].first;
+        if (is_last_at_time && samples.wants(changes[i].first, is_last)) {
             out.event("C", "outstanding", thread, changes[i].first,
                       ",\"args\":{\"continuations\":" + std::to_string(outstanding) + "}");
-            due = changes[i].first + step;
         }
     }
 }
@@ -180,12 +133,17 @@ void write_all(std::FILE *out) {
         write_continuation(events, t, ++number, now);
     }
     write_counter(events, all, process_identity().pid);
+    const written_calls calls = write_calls(events, static_cast<std::int64_t>(opened_at));
     std::fprintf(out,
                  "\n],\n\"otherData\":{\"rank\":%d,\"host\":%s,\"engine\":%s,\"hook\":%s,\"continuations\":%zu,"
-                 "\"dropped\":%" PRIu64 ",\"wall_clock_minus_ts_us\":%s}}\n",
+                 "\"calls\":%zu,\"dropped\":%" PRIu64 ",\"wall_clock_minus_ts_us\":%s}}\n",
                  process_identity().rank, quoted(process_identity().host).c_str(),
-                 quoted(engine::current->name()).c_str(), quoted(progress::hook_name()).c_str(), all.size(), dropped,
-                 wall_clock_offset_us().c_str());
+                 quoted(engine::current->name()).c_str(), quoted(progress::hook_name()).c_str(), all.size(),
+                 calls.calls, dropped + calls.dropped, wall_clock_offset_us().c_str());
+    if (calls.dropped != 0) {
+        print_to_stderr("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " +
+                        std::to_string(calls.dropped) + " later calls of MPI are not in " + *file_name + "\n");
+    }
     if (dropped != 0) {
         print_to_stderr("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " + std::to_string(dropped) +
                         " later continuations are not in " + *file_name + "\n");
@@ -226,6 +184,7 @@ bool open_trace(const std::string &name, std::size_t limit) {
     }
     opened_at = now_ns();
     set_record_limit(limit);
+    set_call_limit(limit);
     return true;
 }
 

@@ -5,6 +5,7 @@
 //    callback began later than that, a span `ready` up to the callback. The id of both is the continuation's number.
 //  - For each callback: a slice in the track of the thread that ran it.
 //  - A counter of the outstanding continuations.
+//  - Of a program that does not use Thence: its calls, and what the helper thread did (traced_calls.hpp).
 // The file is written at the end of the program from the records of all threads. Nothing is formatted before that.
 #pragma once
 
@@ -19,7 +20,7 @@ namespace thence::diagnose {
 std::string trace_file_name(std::string_view pattern, int rank);
 
 // Creates the file, so that a bad name is reported at the start of the program. Returns false, after it has reported
-// the error, if that fails. `limit`: at most so many continuations are recorded.
+// the error, if that fails. `limit`: at most so many continuations, and calls, are recorded.
 bool open_trace(const std::string &name, std::size_t limit);
 
 // Writes and closes the file. Does nothing if no file is open.

@@ -11,6 +11,7 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/catch_up.hpp"
+#include "core/progress/helper_log.hpp"
 #include "core/progress/helper_pauses.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/source.hpp"
@@ -139,6 +140,7 @@ bool look_for_others(access_pauses &pauses, bool has_slept) noexcept {
     const nanoseconds begun = read_clock();
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept, true);
+    log_help(begun);
     const nanoseconds worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - used;
     const nanoseconds pause = pauses.next(worked, read_clock() - begun, has_slept);
     return pause_for(std::min(pause, access_pauses::longest_sleep));
@@ -161,8 +163,10 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         }
         return pause_for(pauses.small_share());
     }
+    const nanoseconds begun = traces_calls() ? read_clock() : 0;
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept, true);
+    log_help(begun);
     if (lengths.moved_data(read_clock(CLOCK_THREAD_CPUTIME_ID) - used, has_slept)) {
         pauses.moved_data();
     }

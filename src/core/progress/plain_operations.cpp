@@ -179,6 +179,10 @@ void list_calls() noexcept {
     observe(for_stalls);
 }
 
+void trace_calls() noexcept {
+    observe(for_trace);
+}
+
 void program_uses_thence() noexcept {
     unsigned before = plain.observed.load();
     unsigned after = 0;

@@ -24,6 +24,8 @@ namespace thence::progress {
 inline constexpr unsigned for_helper = 1;
 inline constexpr unsigned for_report = 2;
 inline constexpr unsigned for_stalls = 8; // calls that block are listed (core/diagnose/blocked_calls.hpp)
+inline constexpr unsigned for_trace =
+    16; // calls, and what the helper does, are recorded (core/diagnose/traced_calls.hpp)
 // For the helper, in a program that uses Thence itself: whether a thread is in MPI, and windows, but no operations.
 inline constexpr unsigned for_looks = 4;
 
@@ -55,7 +57,7 @@ inline bool helps_program() noexcept {
 }
 // Whether calls are observed, and the program has not used Thence itself.
 inline bool observes_unchanged_program() noexcept {
-    return (plain.observed.load(std::memory_order_relaxed) & (for_helper | for_report | for_stalls)) != 0;
+    return (plain.observed.load(std::memory_order_relaxed) & (for_helper | for_report | for_stalls | for_trace)) != 0;
 }
 // Whether calls that block are listed.
 inline bool lists_calls() noexcept {
@@ -64,6 +66,13 @@ inline bool lists_calls() noexcept {
 // Whether they do so for the report.
 inline bool measures_calls() noexcept {
     return (plain.observed.load(std::memory_order_relaxed) & for_report) != 0;
+}
+// Whether they are recorded for the timeline.
+inline bool traces_calls() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & for_trace) != 0;
+}
+inline bool times_calls() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & (for_report | for_trace)) != 0;
 }
 
 THENCE_INTERNAL void wake_helper_for_operations() noexcept;
@@ -144,6 +153,8 @@ const char *count_operations() noexcept;
 void measure_calls() noexcept;
 // Begins to list calls that block. The library is set up.
 void list_calls() noexcept;
+// Begins to record calls. The library is set up.
+void trace_calls() noexcept;
 // When the program uses Thence itself. Any thread may call it, any number of times.
 void program_uses_thence() noexcept;
 // At MPI_Finalize. As before.

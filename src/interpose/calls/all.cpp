@@ -136,7 +136,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
                                                                      {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
-    const counted_completion completes(count, requests, {.flag = flag});
+    const counted_completion completes("MPI_Testall", count, requests, {.flag = flag});
     poll_first();
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses, THENCE_NEXT(Testall));
@@ -191,7 +191,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitall)(count, requests, statuses);
     }
-    const counted_completion completes(count, requests, {});
+    const counted_completion completes("MPI_Waitall", count, requests, {});
     const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitall", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitall");
     if (mpi_waits(how, count, requests)) {

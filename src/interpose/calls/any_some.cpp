@@ -156,7 +156,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
         return count_test(count, requests, {.indices = index},
                           [&] { return THENCE_NEXT(Testany)(count, requests, index, flag, status); });
     }
-    const counted_completion completes(count, requests, {.indices = index});
+    const counted_completion completes("MPI_Testany", count, requests, {.indices = index});
     poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
     catch_up_after(count, requests);
@@ -177,7 +177,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
                    : THENCE_NEXT(Waitany)(count, requests, index, status);
     }
-    const counted_completion completes(count, requests, {.indices = index});
+    const counted_completion completes("MPI_Waitany", count, requests, {.indices = index});
     const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitany", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitany");
     if (mpi_waits(how, count, requests)) {
@@ -205,7 +205,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
         return count_test(count, requests, {.found = found, .indices = indices},
                           [&] { return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses); });
     }
-    const counted_completion completes(count, requests, {.found = found, .indices = indices});
+    const counted_completion completes("MPI_Testsome", count, requests, {.found = found, .indices = indices});
     poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
     catch_up_after(count, requests);
@@ -227,7 +227,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                                                       {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
-    const counted_completion completes(count, requests, {.found = found, .indices = indices});
+    const counted_completion completes("MPI_Waitsome", count, requests, {.found = found, .indices = indices});
     const thence::interpose::blocking_call blocks(waiting_for(count, "MPI_Waitsome", __builtin_return_address(0)));
     const wait_strategy *how = strategy("MPI_Waitsome");
     if (mpi_waits(how, count, requests)) {

@@ -331,7 +331,7 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::probe("MPI_Iprobe", *threads, source, tag, flag, status);
     }
-    const asking_call asks(call_kind::tests);
+    const asking_call asks("MPI_Iprobe", call_kind::tests);
     const int code = thence::pmpi::call_on<&THENCE_NEXT(Iprobe)>("MPI_Iprobe", comm, source, tag, comm, flag, status);
     if (!is_plain()) [[unlikely]] {
         catch_up();

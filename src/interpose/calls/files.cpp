@@ -36,7 +36,7 @@ THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence)
 // MPI makes no progress with messages meanwhile, so it is no blocking call for the helper thread.
 #define INDEPENDENT(name, parameters, arguments)                                                                       \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        const thence::interpose::asking_call asks(thence::interpose::call_kind::blocks);                               \
+        const thence::interpose::asking_call asks("MPI_" #name, thence::interpose::call_kind::blocks);                 \
         return THENCE_NEXT(name)(THENCE_UNPACK arguments);                                                             \
     }
 

@@ -59,7 +59,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
     if (is_plain(request)) [[likely]] {
         return THENCE_NEXT(Request_get_status)(request, flag, status);
     }
-    const asking_call asks(call_kind::tests);
+    const asking_call asks("MPI_Request_get_status", call_kind::tests);
     if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
         return THENCE_NEXT(Request_get_status)(request, flag, status);
     }
@@ -76,7 +76,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Request_get_status_any)(count, requests, index, flag, status);
     }
-    const asking_call asks(call_kind::tests);
+    const asking_call asks("MPI_Request_get_status_any", call_kind::tests);
     poll_first();
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
     if (mpi_does(count, requests, refused)) {
@@ -120,7 +120,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Request_get_status_some)(count, requests, found, indices, statuses);
     }
-    const asking_call asks(call_kind::tests);
+    const asking_call asks("MPI_Request_get_status_some", call_kind::tests);
     poll_first();
     const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
@@ -158,7 +158,7 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Request_get_status_all)(count, requests, flag, statuses);
     }
-    const asking_call asks(call_kind::tests);
+    const asking_call asks("MPI_Request_get_status_all", call_kind::tests);
     poll_first();
     const bool refused = flag == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {

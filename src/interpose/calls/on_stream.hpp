@@ -40,7 +40,7 @@ template <auto function, bool starts, class... Arguments>
 __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_Request *request,
                                           Arguments... arguments) {
     const streams::serial_call on_stream(name, comm);
-    const interpose::timed_call timed(interpose::call_kind::starts);
+    const interpose::timed_call timed(name, interpose::call_kind::starts);
     if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         *request = MPI_REQUEST_NULL;
     }

@@ -24,7 +24,7 @@ extern "C" {
 
 #define ON_PARTS(kind, name, parameters, arguments)                                                                    \
     THENCE_EXPORT int MPI_##name parameters {                                                                          \
-        const asking_call asks(call_kind::kind);                                                                       \
+        const asking_call asks("MPI_" #name, call_kind::kind);                                                         \
         return THENCE_NEXT(name) arguments;                                                                            \
     }
 ON_PARTS(starts, Pready, (int partition, MPI_Request request), (partition, request))

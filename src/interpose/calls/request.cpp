@@ -117,7 +117,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     if (request != nullptr && calls_only_count()) [[unlikely]] {
         return counted_start(request);
     }
-    const timed_call timed(call_kind::starts);
+    const timed_call timed("MPI_Start", call_kind::starts);
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
     const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
@@ -130,7 +130,7 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (count <= 0 || requests == nullptr) {
         return THENCE_NEXT(Startall)(count, requests);
     }
-    const timed_call timed(call_kind::starts);
+    const timed_call timed("MPI_Startall", call_kind::starts);
     return any_cr(count, requests) ? call_with<&start_mixed>("MPI_Startall", count, requests, count, requests)
                                    : call_with<&start_own>("MPI_Startall", count, requests, count, requests);
 }

@@ -37,7 +37,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (refused_status(status)) {
         return refuse_null("MPI_Test", {{"status", true}});
     }
-    const counted_completion completes(1, request, {.flag = flag});
+    const counted_completion completes("MPI_Test", 1, request, {.flag = flag});
     if (!any_polled_grequests() || is_cr_handle(*request) || !poll_now(*request)) {
         poll_first();
     }
@@ -64,7 +64,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
     const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
-    const counted_completion completes(1, request, {});
+    const counted_completion completes("MPI_Wait", 1, request, {});
     const thence::interpose::blocking_call blocks(waiting_for(1, "MPI_Wait", __builtin_return_address(0)));
     if (any_polled_grequests() && !is_cr_handle(*request)) {
         poll_now(*request);

@@ -80,7 +80,7 @@ extern "C" {
             return threadcomm::send("MPI_Bsend" #c, *threads, threadcomm::mode::buffered,                              \
                                     {buf, count, type, dest, tag});                                                    \
         }                                                                                                              \
-        const thence::interpose::asking_call only_copies(thence::interpose::call_kind::starts);                        \
+        const thence::interpose::asking_call only_copies("MPI_Bsend" #c, thence::interpose::call_kind::starts);        \
         return thence::pmpi::call_on<&THENCE_NEXT(Bsend##c)>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm); \
     }                                                                                                                  \
     THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
@@ -153,7 +153,7 @@ THENCE_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::matched_probe("MPI_Improbe", *threads, source, tag, flag, message, status);
     }
-    const thence::interpose::asking_call asks(thence::interpose::call_kind::tests);
+    const thence::interpose::asking_call asks("MPI_Improbe", thence::interpose::call_kind::tests);
     return thence::pmpi::call_on<&THENCE_NEXT(Improbe)>("MPI_Improbe", comm, source, tag, comm, flag, message, status);
 }
 

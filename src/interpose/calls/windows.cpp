@@ -83,7 +83,7 @@ THENCE_EXPORT int MPI_Win_test(MPI_Win win, int *flag) {
     if (!observes_calls()) [[likely]] {
         return THENCE_NEXT(Win_test)(win, flag);
     }
-    const timed_call timed(call_kind::tests);
+    const timed_call timed("MPI_Win_test", call_kind::tests);
     note_call();
     const int code = THENCE_NEXT(Win_test)(win, flag);
     if (code == MPI_SUCCESS && flag != nullptr && *flag != 0) {
@@ -140,7 +140,7 @@ SYNCHRONIZING(Win_flush_local_all, (MPI_Win win), (win), end_reads(win))
         if (!observes_calls()) [[likely]] {                                                                            \
             return THENCE_NEXT(name)(THENCE_UNPACK arguments, win);                                                    \
         }                                                                                                              \
-        const timed_call timed(call_kind::starts);                                                                     \
+        const timed_call timed("MPI_" #name, call_kind::starts);                                                       \
         const int code = THENCE_NEXT(name)(THENCE_UNPACK arguments, win);                                              \
         if (code == MPI_SUCCESS) {                                                                                     \
             count_access(win, rank, access::kind);                                                                     \

@@ -25,13 +25,11 @@ using progress::measures_calls;
 using progress::note_call;
 using progress::observes_calls;
 
-using diagnose::described_call;
-
 // A call that may block lasts. Inside a call that completes requests, that call waits.
 class blocking_call {
 public:
     explicit blocking_call(const described_call &call) noexcept
-        : listed_(progress::lists_calls() ? diagnose::list_call(call) : nullptr) {}
+        : listed_(progress::lists_calls() ? diagnose::list_call(call) : nullptr), timed_(call) {}
     ~blocking_call() {
         if (listed_ != nullptr) [[unlikely]] {
             listed_->end();
@@ -42,14 +40,14 @@ public:
 
 private:
     diagnose::call_slot *const listed_;
-    const timed_call timed_{call_kind::blocks};
+    const timed_call timed_;
     const progress::blocking_call in_mpi_;
 };
 
 // A call lasts that starts and ends no operation which is counted, and waits for no other rank.
 class asking_call {
 public:
-    explicit asking_call(call_kind kind) noexcept : timed_(kind) {
+    asking_call(const char *name, call_kind kind) noexcept : timed_(name, kind) {
         if (observes_calls()) [[unlikely]] {
             note_call();
         }
@@ -63,8 +61,9 @@ private:
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
 public:
-    counted_completion(int count, MPI_Request requests[], const completed_requests &completed) noexcept
-        : completed_(completed), size_(count) {
+    counted_completion(const char *name, int count, MPI_Request requests[],
+                       const completed_requests &completed) noexcept
+        : timed_(name, call_kind::tests), completed_(completed), size_(count) {
         begin(requests);
     }
     ~counted_completion() {
@@ -89,7 +88,7 @@ private:
     long end_asked() noexcept;
     void say_which_ended() noexcept;
 
-    const timed_call timed_{call_kind::tests};
+    const timed_call timed_;          // waits, if a blocking_call is inside
     asked_requests *asked_ = nullptr; // if any request is known; see asked_requests::take()
     const completed_requests completed_;
     MPI_Request *requests_ = nullptr;

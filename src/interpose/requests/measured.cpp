@@ -3,6 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/per_thread.hpp"
+#include "core/diagnose/traced_calls.hpp"
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/implementation.hpp"
 
@@ -22,6 +23,7 @@ constexpr nanoseconds shortest_computation = 20'000;
 struct thread_times {
     int depth = 0; // of nested calls
     call_kind kind{};
+    described_call call{};    // the outermost one
     nanoseconds begun = 0;    // of the outermost call
     nanoseconds in_calls = 0; // all that have ended
 };
@@ -66,25 +68,30 @@ void reset_measured() noexcept {
     forget_measured();
 }
 
-void timed_call::begin(call_kind kind) noexcept {
+void timed_call::begin(const described_call &call, call_kind kind) noexcept {
     thread_times *const times = own_times::get();
     if (times == nullptr) {
         return;
     }
     if (times->depth++ == 0) {
         times->kind = kind;
+        times->call = call;
         times->begun = read_clock();
     } else if (times->kind == call_kind::tests && kind == call_kind::blocks) {
         times->kind = call_kind::waits;
+        times->call = call; // the same one, with more about it
     }
 }
 
 void timed_call::end() noexcept {
     thread_times *const times = own_times::existing();
     if (times != nullptr && --times->depth == 0) {
-        const nanoseconds lasted = read_clock() - times->begun;
-        times->in_calls += lasted;
-        add(time_of(times->kind), lasted);
+        const nanoseconds now = read_clock();
+        times->in_calls += now - times->begun;
+        add(time_of(times->kind), now - times->begun);
+        if (progress::traces_calls()) {
+            diagnose::trace_call(times->call, times->begun, now, progress::operations_outstanding());
+        }
     }
 }
 

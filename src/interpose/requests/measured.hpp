@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/diagnose/blocked_calls.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/known_requests.hpp"
 
@@ -17,6 +18,8 @@
 #include <cstdint>
 
 namespace thence::interpose {
+
+using diagnose::described_call;
 
 // What a call does with its time. A call that waits for several operations counts as one.
 enum class call_kind { starts, tests, waits, blocks };
@@ -35,17 +38,23 @@ struct measured_figures {
 THENCE_INTERNAL measured_figures read_measured() noexcept;
 THENCE_INTERNAL void reset_measured() noexcept;
 
-// A call of the program lasts. If calls are not measured, it does nothing. Of nested ones the outermost counts; it
-// waits if a blocking one is inside.
+// A call of the program lasts. If calls are neither measured nor traced, it does nothing. Of nested ones the outermost
+// counts; it waits if a blocking one is inside.
 class timed_call {
 public:
-    explicit timed_call(call_kind kind) noexcept : measured_(progress::measures_calls()) {
-        if (measured_) [[unlikely]] {
-            begin(kind);
+    timed_call(const char *name, call_kind kind) noexcept : timed_(progress::times_calls()) {
+        if (timed_) [[unlikely]] {
+            begin({.name = name, .where = nullptr}, kind);
+        }
+    }
+    // One that blocks.
+    explicit timed_call(const described_call &call) noexcept : timed_(progress::times_calls()) {
+        if (timed_) [[unlikely]] {
+            begin(call, call_kind::blocks);
         }
     }
     ~timed_call() {
-        if (measured_) [[unlikely]] {
+        if (timed_) [[unlikely]] {
             end();
         }
     }
@@ -53,10 +62,10 @@ public:
     timed_call &operator=(const timed_call &) = delete;
 
 private:
-    THENCE_INTERNAL static void begin(call_kind kind) noexcept;
+    THENCE_INTERNAL static void begin(const described_call &call, call_kind kind) noexcept;
     THENCE_INTERNAL static void end() noexcept;
 
-    bool measured_;
+    bool timed_;
 };
 
 // After an operation was started. Call it only while calls are measured, inside a timed call. `bytes`: what it

@@ -106,17 +106,6 @@ void end_program() noexcept {
     mpi::table.Abort(MPI_COMM_WORLD, 1);
 }
 
-// A timeline has continuations only.
-void say_if_trace_is_empty() noexcept {
-    int rank = 0;
-    const bool used = continuation::is_set_up && !progress::observes_unchanged_program();
-    if (!used && !base::current_settings().trace.empty() &&
-        mpi::table.Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0) {
-        std::fputs("thence: THENCE_TRACE: the program has not used Thence, so it has no continuations for a timeline\n",
-                   stderr);
-    }
-}
-
 void begin_progress() noexcept {
     const char *why = progress::count_operations();
     if (why != nullptr) {
@@ -199,7 +188,8 @@ void mpi_initialized() noexcept {
     const bool tells_how_it_waits = !chosen.of(base::setting::wait).text.value_or("").empty();
     bool leaves = chosen.wait != base::waiting::in_mpi;
     const bool finds_stalls = chosen.stall.count() != 0;
-    const bool wanted = leaves || chosen.progress_always || chosen.report || finds_stalls;
+    const bool traces = !chosen.trace.empty();
+    const bool wanted = leaves || chosen.progress_always || chosen.report || finds_stalls || traces;
     const bool possible = wanted && continuation::set_up() == continuation::setting_up::done;
     leaves = leaves && possible;
     if (tells_how_it_waits) {
@@ -223,10 +213,12 @@ void mpi_initialized() noexcept {
     if (finds_stalls) {
         progress::list_calls();
     }
+    if (traces) {
+        progress::trace_calls();
+    }
 }
 
 void mpi_finalizes() noexcept {
-    say_if_trace_is_empty();
     wait_for_ranks(MPI_COMM_WORLD);
     write_report();
     progress::stop_observing_calls();

@@ -52,9 +52,9 @@ class Given:
     def run(self, *words, **environment):
         return run(self.thence, "run", *words, **environment)
 
-    def on_ranks(self, ranks, *words):
+    def on_ranks(self, ranks, *words, **environment):
         return subprocess.run([*self.launcher, str(ranks), self.thence, "run", *words], capture_output=True, text=True,
-                              check=False)
+                              check=False, env={**os.environ, **environment})
 
     def variables(self, *words, **environment):
         """What a shell that evaluates the output of --print-env exports."""
@@ -131,6 +131,46 @@ def the_report_says_what_completed_early(given):
     done = given.run("--report=/no/such/folder/report.json", "--", given.program)
     assert "THENCE_REPORT: cannot write /no/such/folder/report.json: No such file" in done.stderr, done
     assert "report" not in given.run("--", given.program).stderr
+
+
+def the_timeline_shows_calls_and_what_the_helper_did(given):
+    """Rounds of MPI_Irecv, MPI_Isend, 50 ms of computation, MPI_Waitall."""
+    rounds = 4
+
+    def events(*words, **environment):
+        done = given.on_ranks(2, "--trace", str(given.folder / "run"), *words, "--", given.beside("overlapping_program"), str(rounds),
+                              "50", str(4 << 20), **environment)
+        assert done.returncode == 0, done
+        files = [given.folder / f"run.{rank}.json" for rank in (0, 1)]
+        joined = given.folder / "joined.json"
+        assert run(given.thence, "trace", "join", *files, "-o", joined).returncode == 0
+        return done, [json.loads(file.read_text()) for file in files], json.loads(joined.read_text())["traceEvents"]
+
+    for words in (["--progress"], []):
+        done, traces, joined = events(*words)
+        assert "THENCE_TRACE" not in done.stderr, done
+        for trace in traces:
+            slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+            calls = [event for event in slices if event["cat"] == "call"]
+            assert trace["otherData"]["calls"] == len(calls) and trace["otherData"]["dropped"] == 0, trace["otherData"]
+            outside = [event for event in calls if event["name"] in ("MPI_Irecv", "MPI_Isend", "MPI_Waitall for 2 requests")]
+            assert len(outside) == 3 * rounds, calls
+            assert [event["args"]["outstanding"] for event in outside] == [1, 2, 0] * rounds, outside
+            assert all("called_at" in event["args"] for event in outside if event["name"].startswith("MPI_Waitall")), outside
+            counted = {event["args"]["outstanding"] for event in trace["traceEvents"] if event["ph"] == "C"}
+            assert counted == {0, 1, 2}, counted
+            helped = [event for event in slices if event["cat"] == "helper"]
+            assert bool(helped) == bool(words), (words, helped)
+            inside = 0
+            for send, wait in zip(outside[1::3], outside[2::3]):
+                begun, ended = send["ts"] + send["dur"], wait["ts"]
+                assert ended - begun > 45e3, (send, wait)
+                inside += sum(max(min(event["ts"] + event["dur"], ended) - max(event["ts"], begun), 0) for event in helped)
+            assert (inside > 1e3) == bool(words), (words, inside, helped)  # in all, since others may want the processors
+        assert joined == traces[0]["traceEvents"] + traces[1]["traceEvents"]
+    done, traces, joined = events(THENCE_TRACE_LIMIT="5")
+    assert all(trace["otherData"]["calls"] == 5 and trace["otherData"]["dropped"] > 5 for trace in traces), traces
+    assert "the limit of THENCE_TRACE_LIMIT was reached, so" in done.stderr, done.stderr
 
 
 def a_rank_that_computes_serves_its_windows(given):
