@@ -121,9 +121,10 @@ void counted_window_free::end() noexcept {
     end_all(std::move(taken));
 }
 
-// An operation is counted before another thread can end it.
+// An operation is counted before another thread can end it. A target below 0 is MPI_PROC_NULL, or one that MPI has
+// refused: MPICH 5 returns MPI_SUCCESS after an error handler of the user.
 void count_access(MPI_Win handle, int target, access kind) noexcept {
-    if (target == MPI_PROC_NULL) {
+    if (target < 0) {
         return;
     }
     counted_window *const found = find_or_add(handle);
@@ -138,6 +139,9 @@ void count_access(MPI_Win handle, int target, access kind) noexcept {
 }
 
 void end_reads(MPI_Win handle, int target) noexcept {
+    if (target < 0) {
+        return;
+    }
     if (counted_window *const found = find(handle); found != nullptr && found->read.take(target)) {
         progress::operations_ended(1);
     }
@@ -152,6 +156,9 @@ void end_reads(MPI_Win handle) noexcept {
 }
 
 void end_accesses(MPI_Win handle, int target) noexcept {
+    if (target < 0) {
+        return;
+    }
     end_reads(handle, target);
     if (counted_window *const found = find(handle); found != nullptr && found->written.take(target)) {
         progress::operations_ended(1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The targets of a window to which accesses are outstanding: a set of ranks that threads change without a lock.
 //
-// A rank is one bit. The bits lie in blocks of 1, 2, 4, ... words, each made when the first rank of it comes, and kept
-// until the set is destroyed. Invariant: each rank is added and taken alternately, so the results of add() minus those
-// of take() and take_all() are the number of ranks in the set.
+// A rank, which is not below 0, is one bit. The bits lie in blocks of 1, 2, 4, ... words, each made when the first rank
+// of it comes, and kept until the set is destroyed. Invariant: each rank is added and taken alternately, so the results
+// of add() minus those of take() and take_all() are the number of ranks in the set.
 #pragma once
 
 #include <array>
