@@ -236,7 +236,10 @@ bool help_while_idle() noexcept {
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
     if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
-        poll_sources(polled_from::outside);
+        {
+            const in_place_of_helper polling;
+            poll_sources(polled_from::outside);
+        }
         guard.unlock();
         workers_helped_.store(true, std::memory_order_relaxed);
         run_sources(LONG_MAX);

@@ -36,6 +36,7 @@ bool poll() noexcept {
     if (may_poll()) {
         {
             const std::scoped_lock guard(helper_in_progress);
+            const in_place_of_helper polling;
             poll_sources(polled_from::outside);
         }
         ran = run_sources(LONG_MAX) != 0;

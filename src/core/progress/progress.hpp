@@ -40,8 +40,18 @@ unsigned long long helper_wakeups() noexcept;
 // In nanoseconds; 0 if it does not run.
 std::int64_t helper_processor_time() noexcept;
 
-// True on the helper thread itself.
+// True on the helper thread itself, and on a thread while it polls in its place.
 extern thread_local constinit bool on_helper_thread;
+
+// This thread polls in place of the helper while this exists. So MPI's progress runs no callback on it, which could
+// want `helper_in_progress` again, for example to cancel.
+class in_place_of_helper {
+public:
+    in_place_of_helper() noexcept { on_helper_thread = true; }
+    ~in_place_of_helper() { on_helper_thread = false; }
+    in_place_of_helper(const in_place_of_helper &) = delete;
+    in_place_of_helper &operator=(const in_place_of_helper &) = delete;
+};
 
 // The helper holds it while it lets MPI make progress, and every thread holds it while it cancels. Open MPI (4.1, 5.0)
 // may complete a receive twice, and crash, if one thread cancels a receive that another thread matches. The helper must
