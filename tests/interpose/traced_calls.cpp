@@ -104,6 +104,23 @@ TEST_P(traced_calls, of_a_loop_are_one_record) {
     }
 }
 
+// Of a counter that changes often, the values that last are written.
+TEST(counter_samples, have_each_value_that_lasts) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    diagnose::counter_samples samples(0, 1000 * second);
+    int written = 0;
+    for (std::uint64_t burst = 0; burst < 1000; ++burst) {
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            const bool lasts = i == 99;
+            const std::uint64_t at = burst * second + i;
+            const bool wanted = samples.wants(at, lasts ? (burst + 1) * second : at + 1);
+            written += wanted ? 1 : 0;
+            EXPECT_TRUE(wanted || !lasts) << burst << ", " << i;
+        }
+    }
+    EXPECT_LE(written, 2000);
+}
+
 TEST_P(traced_calls, have_a_limit) {
     limit(1);
     for (int i = 0; i < 3; ++i) {

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -104,9 +105,8 @@ void write_counter(event_writer &out, const std::vector<traced_continuation> &al
     long outstanding = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {
         outstanding += changes[i].second;
-        const bool is_last = i + 1 == changes.size();
-        const bool is_last_at_time = is_last || changes[i + 1].first != changes[i].first;
-        if (is_last_at_time && samples.wants(changes[i].first, is_last)) {
+        const std::uint64_t next = i + 1 < changes.size() ? changes[i + 1].first : UINT64_MAX;
+        if (next != changes[i].first && samples.wants(changes[i].first, next)) {
             out.event("C", "outstanding", thread, changes[i].first,
                       ",\"args\":{\"continuations\":" + std::to_string(outstanding) + "}");
         }
@@ -189,6 +189,9 @@ bool open_trace(const std::string &name, std::size_t limit) {
 }
 
 void write_trace() noexcept {
+    if (getpid() != process_identity().pid) {
+        return; // a child of fork(), whose exit() would write to the file of its parent
+    }
     std::scoped_lock guard(mutex);
     std::FILE *out = std::exchange(file, nullptr);
     if (out == nullptr) {

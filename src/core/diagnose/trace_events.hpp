@@ -58,13 +58,14 @@ private:
     bool first_ = true;
 };
 
-// Writes a counter that has changed at these times: at most about this many of the last values at a time.
+// Which changes of a counter to write, if there are many: of those that follow one another quickly, the last one, whose
+// value lasts.
 class counter_samples {
 public:
-    counter_samples(std::uint64_t first, std::uint64_t last) : step_((last - first) / most) {}
-    // `is_last`: no other value follows.
-    bool wants(std::uint64_t at, bool is_last) {
-        if (at < due_ && !is_last) {
+    counter_samples(std::uint64_t first, std::uint64_t last) : step_((last - first) / about) {}
+    // `next`: when it changes again.
+    bool wants(std::uint64_t at, std::uint64_t next) {
+        if (next < due_) {
             return false;
         }
         due_ = at + step_;
@@ -72,7 +73,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t most = 20'000;
+    static constexpr std::uint64_t about = 20'000; // so many are written, at most twice as many
     std::uint64_t step_;
     std::uint64_t due_ = 0;
 };

@@ -65,8 +65,8 @@ void write_outstanding(event_writer &out, std::vector<traced_call> calls) {
     counter_samples samples(calls.front().ended, calls.back().ended);
     long written = -1;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        const bool is_last = i + 1 == calls.size();
-        if (calls[i].outstanding != written && samples.wants(calls[i].ended, is_last)) {
+        const std::uint64_t next = i + 1 < calls.size() ? calls[i + 1].ended : UINT64_MAX;
+        if (samples.wants(calls[i].ended, next) && calls[i].outstanding != written) {
             written = calls[i].outstanding;
             out.event("C", "operations", process_identity().pid, calls[i].ended,
                       ",\"args\":{\"outstanding\":" + std::to_string(written) + "}");

@@ -313,6 +313,13 @@ def timeline_survives_exit_without_finalize():
     assert found["spans"] == attached(output) > 0, found
 
 
+def timeline_is_not_written_by_a_child_of_fork():
+    with tempfile.TemporaryDirectory() as folder:
+        output, _ = run(["fork", "50"], settings={"THENCE_TRACE": f"{folder}/%r.json"})
+        found = check_trace(f"{folder}/0.json")
+    assert found["spans"] == attached(output) > 0, found
+
+
 def exit_without_finalize_does_not_crash_with_library_threads():
     # A launcher reports an exit without MPI_Finalize as an error, so the shell prints the exit code of the program.
     _, text = run(["no_finalize", "20"], settings={"THENCE_STALL": "10s", "THENCE_PROGRESS": "thread"}, good=False,

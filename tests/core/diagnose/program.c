@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -257,6 +258,7 @@ int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0) {
         puts("usage: program CASE    late, untested, slow_callback, unfinished, killed, killed_in_traffic, silent,\n"
              "                       traffic [ROUNDS], traffic_kept [ROUNDS], no_finalize [ROUNDS],\n"
+             "                       fork [ROUNDS],\n"
              "                       short_threads [COUNT]");
         return argc < 2 ? 2 : 0;
     }
@@ -291,6 +293,14 @@ int main(int argc, char **argv) {
         code = traffic(rounds, 0);
         fflush(stdout);
         exit(code);
+    } else if (strcmp(wanted, "fork") == 0) {
+        code = traffic(rounds, 0);
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            exit(0); /* which calls the functions of atexit() */
+        }
+        waitpid(child, NULL, 0);
     }
     MPI_Finalize();
     return code;
