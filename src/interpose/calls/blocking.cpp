@@ -18,8 +18,11 @@
 #include <thence/enqueue.h>
 #include <thence/thence.h>
 
+#include <algorithm>
+#include <climits>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 using namespace thence::interpose;
 using thence::pmpi::refused_status;
@@ -192,6 +195,12 @@ template <auto blocking, auto send_init, auto isend, auto irecv, class Count>
         __builtin_return_address(0));
 }
 
+// Whether so many elements are fewer bytes than an int counts. Where not, MPI_Pack_size of Open MPI gives the rest.
+bool fits_int(MPI_Count count, MPI_Datatype type) noexcept {
+    MPI_Count size = 0;
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size >= 0 && count <= INT_MAX / std::max<MPI_Count>(size, 1);
+}
+
 // The data to send is packed first, so that the receive may overwrite the buffer. Packed data matches every type.
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, auto irecv, class Count>
 [[gnu::always_inline]] inline int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type,
@@ -220,10 +229,11 @@ template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, 
     }
     PMPI_Request_free(&checked);
     Count room = 0;
-    if (const int code = pack_size(count, type, comm, &room); code != MPI_SUCCESS) {
+    const bool fits = !std::is_same_v<Count, int> || fits_int(count, type);
+    if (const int code = fits ? pack_size(count, type, comm, &room) : MPI_SUCCESS; code != MPI_SUCCESS) {
         return code;
     }
-    const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(room)]);
+    const std::unique_ptr<char[]> packed(fits ? new (std::nothrow) char[static_cast<std::size_t>(room)] : nullptr);
     if (packed == nullptr) {
         const progress_beside while_it_lasts(call);
         return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
