@@ -235,20 +235,22 @@ void session_began() noexcept {
 
 void process_ends() noexcept {
     const base::settings &chosen = base::current_settings();
-    const bool wants = chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi;
+    const bool wants = chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi ||
+                       chosen.stall.count() != 0 || !chosen.trace.empty();
     if (!wants || has_come.load()) {
         return;
     }
     int initialized = 0;
     if (mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
-        std::fputs(
-            "thence: MPI was initialized, and no call has come to libthence, so THENCE_PROGRESS, THENCE_WAIT and "
-            "THENCE_REPORT have had no effect. A program that looks MPI's functions up by dlsym() in the library "
-            "of MPI has to load libthence in place of that\n",
-            stderr);
+        std::fputs("thence: MPI was initialized, and no call has come to libthence, so THENCE_PROGRESS, THENCE_WAIT, "
+                   "THENCE_REPORT, THENCE_STALL and THENCE_TRACE have had no effect. A program that looks MPI's "
+                   "functions up by dlsym() in the library "
+                   "of MPI has to load libthence in place of that\n",
+                   stderr);
     } else if (has_session.load()) {
-        std::fputs("thence: the program has used MPI by sessions only, so THENCE_PROGRESS, THENCE_WAIT and "
-                   "THENCE_REPORT have had no effect: they begin with MPI_Init or MPI_Init_thread, which a program may "
+        std::fputs("thence: the program has used MPI by sessions only, so THENCE_PROGRESS, THENCE_WAIT, "
+                   "THENCE_REPORT, THENCE_STALL and THENCE_TRACE have had no effect: they begin with MPI_Init or "
+                   "MPI_Init_thread, which a program may "
                    "call beside MPI_Session_init\n",
                    stderr);
     }
