@@ -22,6 +22,7 @@ thence_mpi_feature(THENCE_MPI_ISENDRECV PMPI_Isendrecv_replace)
 thence_mpi_feature(THENCE_MPI_IDUP_WITH_INFO PMPI_Comm_idup_with_info)
 thence_mpi_feature(THENCE_MPI_FORTRAN_REQUESTS PMPI_Request_c2f)
 thence_mpi_feature(THENCE_MPI_INTEGER_REQUESTS PMPI_Request_toint)
+thence_mpi_feature(THENCE_MPI_BUFFER_FLUSH PMPI_Session_iflush_buffer)
 thence_mpi_feature(THENCE_MPI_GET_STATUS_FORMS PMPI_Request_get_status_any)
 
 # Combiners of datatypes, which are enumerators in some MPIs and macros in others, some of which do not compile.

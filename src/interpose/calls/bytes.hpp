@@ -106,7 +106,7 @@ std::int64_t of(std::string_view name, MPI_Comm comm, const std::tuple<Arguments
 
 // Below 0 if MPI transfers nothing. `name`: of the call.
 template <class... Arguments> std::int64_t bytes_of(const char *name, MPI_Comm comm, Arguments... arguments) {
-    using first = std::tuple_element_t<0, std::tuple<Arguments...>>;
+    using first = std::tuple_element_t<0, std::tuple<Arguments..., int>>; // there may be none
     if constexpr (std::is_function_v<std::remove_pointer_t<first>>) {
         return -1; // a generalized request
     } else {
