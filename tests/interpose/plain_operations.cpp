@@ -376,10 +376,16 @@ TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     EXPECT_EQ(outstanding(), 2);
     int found = 1'000'000'000; // as a variable that nobody has set
     const int indices[2] = {7, -7};
-    { const thence::interpose::counted_completion refused("MPI_Testsome", 2, both, {.found = &found, .indices = indices}); }
+    {
+        const thence::interpose::counted_completion refused("MPI_Testsome", 2, both,
+                                                            {.found = &found, .indices = indices});
+    }
     EXPECT_EQ(outstanding(), 2);
     const int left_from_before[2] = {0, 1};
-    { const thence::interpose::counted_completion refused("MPI_Testsome", 2, both, {.found = &found, .indices = left_from_before}); }
+    {
+        const thence::interpose::counted_completion refused("MPI_Testsome", 2, both,
+                                                            {.found = &found, .indices = left_from_before});
+    }
     EXPECT_EQ(outstanding(), 2);
     world.complete(both[0]);
     world.complete(both[1]);

@@ -88,7 +88,7 @@ private:
         }
         find_known(count, each.data());
         for (asked_request &one : each) {
-            one.was_complete = one.known.start.thread != nullptr && measured_call::is_complete(one.request);
+            one.was_complete = one.known.start.thread != 0 && measured_call::is_complete(one.request);
         }
     }
 };
@@ -99,7 +99,7 @@ int wake_helper_and_return(int code) noexcept {
 }
 
 void count_measured(MPI_Request started, std::int64_t bytes, bool on_file) noexcept {
-    if (const measured_start start = measure_start(started, bytes, on_file); start.thread != nullptr) {
+    if (const measured_start start = measure_start(started, bytes, on_file); start.thread != 0) {
         know_start(started, start, false);
     }
 }
@@ -138,7 +138,7 @@ void count_start(MPI_Request before, MPI_Request after) noexcept {
         return;
     }
     progress::operation_started();
-    if (const measured_start start = measure_start(after, known.bytes, false); start.thread != nullptr) {
+    if (const measured_start start = measure_start(after, known.bytes, false); start.thread != 0) {
         know_start(after, start, true);
     }
 }
@@ -171,7 +171,7 @@ long counted_completion::end_asked() noexcept {
     long ended = 0;
     for (const asked_request &one : asked_->each) {
         ended += one.ended ? 1 : 0;
-        if (one.ended && one.known.start.thread != nullptr) {
+        if (one.ended && one.known.start.thread != 0) {
             asked_->measured.ended(one.known.start, one.was_complete);
         }
     }

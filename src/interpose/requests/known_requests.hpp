@@ -15,7 +15,7 @@ namespace thence::interpose {
 
 // When an operation was started, for the report (measured.hpp).
 struct measured_start {
-    const void *thread = nullptr; // that has started it; only compared. Null: it is not measured
+    std::uint64_t thread = 0; // the number of the thread that has started it; 0: it is not measured
     std::int64_t at = 0;
     std::int64_t computed = 0; // by that thread until then
     std::int64_t bytes = 0;

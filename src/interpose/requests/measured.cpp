@@ -20,8 +20,14 @@ using base::read_clock;
 // A program that computes for a shorter time between two calls has hidden nothing.
 constexpr nanoseconds shortest_computation = 20'000;
 
+std::uint64_t next_thread() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 struct thread_times {
-    int depth = 0; // of nested calls
+    std::uint64_t number = next_thread(); // no later thread has it, as it may have the address
+    int depth = 0;                        // of nested calls
     call_kind kind{};
     described_call call{};    // the outermost one
     nanoseconds begun = 0;    // of the outermost call
@@ -109,12 +115,12 @@ measured_start measure_start(MPI_Request request, std::int64_t bytes, bool on_fi
     if (engine::can_look_without_progress() && engine::is_complete_now(request)) {
         return {};
     }
-    return {times, read_clock(), computed_by(*times), bytes};
+    return {times->number, read_clock(), computed_by(*times), bytes};
 }
 
 measured_call::measured_call() noexcept {
     if (const thread_times *const times = own_times::existing(); times != nullptr) {
-        thread_ = times;
+        thread_ = times->number;
         begun_ = times->begun;
         computed_ = computed_by(*times);
     }
@@ -126,7 +132,7 @@ bool measured_call::is_complete(MPI_Request request) noexcept {
 }
 
 void measured_call::ended(const measured_start &start, bool was_complete) noexcept {
-    if (thread_ == nullptr) {
+    if (thread_ == 0) {
         return;
     }
     // Where another thread has started it, nobody knows how long the program has computed.

@@ -86,7 +86,7 @@ public:
     void finish() noexcept;
 
 private:
-    const void *thread_ = nullptr; // null: calls of this thread are not measured
+    std::uint64_t thread_ = 0; // 0: calls of this thread are not measured
     std::int64_t begun_ = 0;
     std::int64_t computed_ = 0;    // by this thread until then
     std::int64_t could_move_ = -1; // since the start of the operation that was started last

@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +69,14 @@ std::array<std::int64_t, figure_count> figures_of(const rank_report &rank) {
     std::vsnprintf(text.data(), text.size(), how, arguments);
     va_end(arguments);
     return text.data();
+}
+
+// As JSON has it, whatever the locale of the program has for a decimal point.
+std::string number(double value) {
+    std::array<char, 64> text{};
+    constexpr int digits = 9;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, digits).ptr;
+    return {text.data(), end};
 }
 
 double seconds(std::int64_t nanoseconds) {
@@ -136,7 +145,10 @@ std::optional<double> number_in(const std::string &json, const char *object, con
     const std::size_t end = begin != std::string::npos ? json.find('}', begin) : begin;
     const std::string key = format("\"%s\":", name);
     const std::size_t at = end != std::string::npos ? json.find(key, begin) : end;
-    return at < end ? std::optional(std::strtod(json.c_str() + at + key.size(), nullptr)) : std::nullopt;
+    double value = 0;
+    return at < end && std::from_chars(json.data() + at + key.size(), json.data() + end, value).ec == std::errc()
+               ? std::optional(value)
+               : std::nullopt;
 }
 
 std::string read_file(const std::string &name) {
@@ -280,7 +292,7 @@ std::string json_of(const std::vector<rank_report> &ranks, const std::optional<r
         std::string text;
         for (std::size_t i = 0; i < figure_count; ++i) {
             text += format("%s\"%s\":", i == 0 ? "{" : ",", figure_names[i]);
-            text += i < times ? format("%.9f", seconds(figures[i])) : std::to_string(figures[i]);
+            text += i < times ? number(seconds(figures[i])) : std::to_string(figures[i]);
         }
         return text + "}";
     };
@@ -292,8 +304,8 @@ std::string json_of(const std::vector<rank_report> &ranks, const std::optional<r
     }
     text += "],\n\"sum\":" + object(sum);
     if (sum.progress_always != 0 && before) {
-        text += format(",\n\"before\":{\"lasted_s\":%.9f,\"waiting_after_computed_s\":%.9f}", before->lasted,
-                       before->waited);
+        text += ",\n\"before\":{\"lasted_s\":" + number(before->lasted) +
+                ",\"waiting_after_computed_s\":" + number(before->waited) + "}";
     }
     return text + ",\n\"conclusion\":\"" + conclusion(sum, before) + "\"}\n";
 }
