@@ -19,6 +19,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -29,6 +30,15 @@
 #include <thence/execution.hpp>
 
 namespace thence {
+
+namespace detail {
+
+/** Whether the bytes of a `T` mean something in another process: those of a pointer or a view do not. */
+template <class T>
+inline constexpr bool am_is_value =
+    !std::is_pointer_v<T> && !std::is_null_pointer_v<T> && !std::ranges::borrowed_range<T>;
+
+} // namespace detail
 
 /** @brief What a handler is called with. Valid until it returns. */
 class am_message {
@@ -146,14 +156,15 @@ public:
         check(thence_am_register(handle_, number, &kept_handler<F>::call, data, flags), "thence_am_register");
     }
 
-    /** @brief Sends a value, as thence_am_send(). @throws thence::error */
+    /** @brief Sends a value, as thence_am_send(). A pointer or a view does not compile. @throws thence::error */
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void send(int rank, int number, const T &value) const {
+        static_assert(detail::am_is_value<T>, "send: this is a pointer or a view: pass std::span(pointer, count)");
         check(thence_am_send(handle_, rank, number, &value, sizeof value), "thence_am_send");
     }
     /** @brief Sends some values, as thence_am_send(). @throws thence::error */
-    template <class T> void send(int rank, int number, std::span<T> values) const {
+    template <class T, std::size_t N> void send(int rank, int number, std::span<T, N> values) const {
         static_assert(std::is_trivially_copyable_v<T>, "send: the elements cannot be copied as bytes");
         check(thence_am_send(handle_, rank, number, values.data(), values.size_bytes()), "thence_am_send");
     }
@@ -167,12 +178,14 @@ public:
     template <class T>
     requires std::is_trivially_copyable_v<T>
     auto async_send(int rank, int number, const T &value) const {
+        static_assert(detail::am_is_value<T>,
+                      "async_send: this is a pointer or a view: pass std::span(pointer, count)");
         return detail::make_am_sender("thence_am_send_then", [=, am = handle_](thence_am_done *done, void *data) {
             return thence_am_send_then(am, rank, number, &value, sizeof value, done, data);
         });
     }
     /** @return the same for some values, which exist until it is started. */
-    template <class T> auto async_send(int rank, int number, std::span<T> values) const {
+    template <class T, std::size_t N> auto async_send(int rank, int number, std::span<T, N> values) const {
         static_assert(std::is_trivially_copyable_v<T>, "async_send: the elements cannot be copied as bytes");
         return detail::make_am_sender("thence_am_send_then", [=, am = handle_](thence_am_done *done, void *data) {
             return thence_am_send_then(am, rank, number, values.data(), values.size_bytes(), done, data);
@@ -180,7 +193,7 @@ public:
     }
 
     /** @brief Registers memory for puts and gets of others, as thence_am_memory_register(). @throws thence::error */
-    template <class T> thence_am_memory share(std::span<T> memory) const {
+    template <class T, std::size_t N> thence_am_memory share(std::span<T, N> memory) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                       "share: the elements cannot be written as bytes");
         thence_am_memory made{};
@@ -197,7 +210,8 @@ public:
      *  @param from   exists until then.
      *  @param to     memory of the target.
      *  @param offset in bytes. */
-    template <class T> auto async_put(std::span<T> from, const thence_am_memory &to, std::size_t offset) const {
+    template <class T, std::size_t N>
+    auto async_put(std::span<T, N> from, const thence_am_memory &to, std::size_t offset) const {
         static_assert(std::is_trivially_copyable_v<T>, "async_put: the elements cannot be copied as bytes");
         return detail::make_am_sender("thence_am_put", [=, am = handle_](thence_am_done *done, void *data) {
             return thence_am_put(am, from.data(), from.size_bytes(), &to, offset, THENCE_AM_NO_HANDLER, nullptr, 0,
@@ -205,10 +219,11 @@ public:
         });
     }
     /** @return the same, and it calls a handler at the target with `payload`. */
-    template <class T, class P>
+    template <class T, std::size_t N, class P>
     requires std::is_trivially_copyable_v<P>
-    auto async_put(std::span<T> from, const thence_am_memory &to, std::size_t offset, int number,
+    auto async_put(std::span<T, N> from, const thence_am_memory &to, std::size_t offset, int number,
                    const P &payload) const {
+        static_assert(detail::am_is_value<P>, "async_put: the payload is a pointer or a view: pass a value");
         static_assert(std::is_trivially_copyable_v<T>, "async_put: the elements cannot be copied as bytes");
         return detail::make_am_sender("thence_am_put", [=, am = handle_](thence_am_done *done, void *data) {
             return thence_am_put(am, from.data(), from.size_bytes(), &to, offset, number, &payload, sizeof payload,
@@ -216,7 +231,8 @@ public:
         });
     }
     /** @return a sender that gets data, and completes with set_value_t() when they are here. */
-    template <class T> auto async_get(std::span<T> to, const thence_am_memory &from, std::size_t offset) const {
+    template <class T, std::size_t N>
+    auto async_get(std::span<T, N> to, const thence_am_memory &from, std::size_t offset) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                       "async_get: the elements cannot be written as bytes");
         return detail::make_am_sender("thence_am_get", [=, am = handle_](thence_am_done *done, void *data) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -40,6 +42,47 @@ TEST(am_senders, handlers_have_state) {
     am.quiesce();
     EXPECT_EQ(sum, 0.5 * ranks());
     EXPECT_EQ(last, values);
+}
+
+// Of an array std::span() has a size in its type: what is sent are its elements all the same.
+TEST(am_senders, the_elements_of_an_array_are_sent_put_and_got) {
+    thence::active_messages am(MPI_COMM_WORLD);
+    const int right = (rank_of_this() + 1) % ranks();
+    std::vector<std::vector<double>> came;
+    am.on(0, [&](const thence::am_message &m) {
+        const auto *begin = reinterpret_cast<const double *>(m.payload().data());
+        came.emplace_back(begin, begin + m.payload().size() / sizeof(double));
+    });
+    const double few[] = {1.5, 2.5, 3.5};
+    const std::array<double, 3> same{1.5, 2.5, 3.5};
+    double shared[3] = {};
+    const thence_am_memory mine = am.share(std::span(shared));
+    EXPECT_EQ(mine.bytes, sizeof shared);
+    std::vector<thence_am_memory> all(static_cast<std::size_t>(ranks()));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    const thence_am_memory there = all[static_cast<std::size_t>(right)];
+
+    am.send(right, 0, std::span(few));
+    am.send(right, 0, std::span(same));
+    am.send(right, 0, few); // a value
+    int done = 0;
+    const auto counted = [&](auto sender) {
+        ex::start_detached(std::move(sender) | ex::then([&] { ++done; }) |
+                           ex::upon_error([](const std::exception_ptr &) { ADD_FAILURE(); }));
+    };
+    counted(am.async_send(right, 0, std::span(few)));
+    counted(am.async_put(std::span(same), there, 0));
+    counted(am.async_put(std::span(few), there, 0, 0, few));
+    am.progress_until([&] { return done == 3; });
+    am.quiesce();
+    EXPECT_EQ(came, std::vector(5, std::vector<double>(few, few + 3)));
+    EXPECT_TRUE(std::equal(few, few + 3, shared));
+    std::array<double, 3> got{};
+    counted(am.async_get(std::span(got), there, 0));
+    am.progress_until([&] { return done == 4; });
+    EXPECT_EQ(got, same);
+    am.quiesce();
+    am.unshare(mine);
 }
 
 TEST(am_senders, a_handler_that_throws_is_told_to_its_owner_and_the_engine_goes_on) {
