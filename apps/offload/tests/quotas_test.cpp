@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace {
 
@@ -17,7 +18,7 @@ using thence::detail::offload_quotas;
 class Play {
 public:
     Play(std::vector<double> costs, std::vector<double> slowness, int tasks_of_each, double gain = 0.7)
-        : cost(std::move(costs)), slow(std::move(slowness)), tasks(tasks_of_each) {
+        : cost(std::move(costs)), slow(std::move(slowness)), serial(cost.size(), 0.0), tasks(tasks_of_each) {
         settings.gain = gain;
         for (std::size_t i = 0; i < cost.size(); ++i) {
             all.emplace_back(settings, static_cast<int>(i), static_cast<int>(cost.size()));
@@ -30,13 +31,13 @@ public:
         std::vector<offload_measured> measured(cost.size());
         for (std::size_t i = 0; i < cost.size(); ++i) {
             int own = tasks;
-            for (int target = 0; own > 1 && (target = all[i].take()) >= 0; --own) {
+            for (int target = 0; own > 1 && tasks - own < most && (target = all[i].take()) >= 0; --own) {
                 const auto t = static_cast<std::size_t>(target);
                 busy[t] += cost[i] * slow[t];
                 measured[t].foreign++;
                 all[i].returned(target);
             }
-            busy[i] += own * cost[i] * slow[i];
+            busy[i] += serial[i] + own * cost[i] * slow[i];
             measured[i].task_seconds = cost[i] * slow[i];
         }
         const double longest = *std::max_element(busy.begin(), busy.end());
@@ -57,8 +58,8 @@ public:
     }
 
     offload_settings settings;
-    std::vector<double> cost, slow;
-    int tasks;
+    std::vector<double> cost, slow, serial; // `serial`: seconds of each step that are no task
+    int tasks, most = 1000;                 // `most`: tasks of a rank that can be away at once
     std::vector<offload_quotas> all;
 };
 
@@ -103,15 +104,19 @@ TEST(Quotas, late_results_halve_the_quota_and_then_pause_the_rank) {
     offload_quotas &home = play.all[0];
     const int before = home.quota(1);
     ASSERT_GT(before, 4);
-    ASSERT_EQ(home.take(), 1);
+    for (int i = 0; i < before; ++i) {
+        ASSERT_EQ(home.take(), 1);
+    }
     EXPECT_EQ(home.look_for_late(1), 0) << "not yet late";
     EXPECT_EQ(home.look_for_late(100), 1);
     EXPECT_EQ(home.look_for_late(100), 0) << "one emergency in a step";
     EXPECT_EQ(home.quota(1), before / 2);
-    EXPECT_EQ(home.away(), "1 tasks on rank 1");
+    EXPECT_EQ(home.away(), std::to_string(before) + " tasks on rank 1");
     home.balance({{0, 1, 0}, {0, 1, 0}}, 100);
     EXPECT_EQ(home.look_for_late(100), 1) << "the second in a row";
-    home.returned(1);
+    for (int i = 0; i < before; ++i) {
+        home.returned(1);
+    }
     EXPECT_EQ(home.away(), "");
     for (int step = 0; step < 3; ++step) {
         home.balance({{0, 1, 0}, {50, 1, 0}}, 100);
@@ -119,6 +124,42 @@ TEST(Quotas, late_results_halve_the_quota_and_then_pause_the_rank) {
     }
     home.balance({{0, 1, 0}, {50, 1, 0}}, 100);
     EXPECT_EQ(home.take(), 1) << "tried again";
+}
+
+TEST(Quotas, late_results_of_fewer_tasks_than_the_quota_halve_these) {
+    Play play({1, 1}, {2, 1}, 60);
+    play.after(10);
+    offload_quotas &home = play.all[0];
+    ASSERT_GT(home.quota(1), 4);
+    ASSERT_EQ(home.take(), 1);
+    ASSERT_EQ(home.take(), 1);
+    EXPECT_EQ(home.look_for_late(100), 1);
+    EXPECT_EQ(home.quota(1), 1);
+}
+
+TEST(Quotas, tasks_come_home_soon_where_more_should_have_moved_than_could) {
+    Play few({1, 1}, {6, 1}, 60); // a sixth of the slots that it would need
+    few.most = 8;
+    few.after(200);
+    few.slow = {1, 1};
+    EXPECT_LE(few.after(10), 61); // 60 is the least
+    EXPECT_LE(few.all[0].quota(1), 1);
+
+    Play serial({1, 1}, {1, 1}, 40); // evened out if there were 150 tasks more
+    serial.serial = {300, 0};
+    serial.after(200);
+    serial.serial = {0, 0};
+    EXPECT_LE(serial.after(10), 41);
+    EXPECT_LE(serial.all[0].quota(1), 1);
+}
+
+TEST(Quotas, a_step_without_tasks_changes_nothing) {
+    Play play({1, 1}, {2, 1}, 60);
+    play.after(10);
+    const int before = play.all[0].quota(1);
+    play.tasks = 0;
+    play.after(3);
+    EXPECT_EQ(play.all[0].quota(1), before);
 }
 
 TEST(Quotas, a_rank_alone_offloads_nothing) {

@@ -5,7 +5,9 @@
  *  @brief How many tasks a rank offloads to which others: the diffusive part of thence/offload.hpp. It knows no task.
  *
  *  After each step every rank knows for how long each one has waited. A rank that waited less than another moves as
- *  many tasks there as even out a part of the difference; one that has moved too many takes some back. */
+ *  many tasks there as even out a part of the difference; one that has moved too many takes some back. Both count from
+ *  the tasks that have moved: there may be fewer than the quota says, and a quota that grew by each difference then
+ *  would have no bound. */
 
 #include <thence/detail/cxx20.hpp>
 
@@ -40,7 +42,7 @@ public:
         if (most->left <= 0) {
             return -1;
         }
-        most->left--, most->away++;
+        most->left--, most->taken++, most->away++;
         return static_cast<int>(most - others_.begin());
     }
     void returned(int rank) { others_[static_cast<std::size_t>(rank)].away--; }
@@ -57,7 +59,7 @@ public:
             }
             found++;
             each.late = true;
-            each.quota /= 2;
+            each.quota = std::min(each.quota, each.taken) / 2;
             if (++each.emergencies >= settings_.emergencies) {
                 each.emergencies = 0, each.quota = 0;
                 each.paused = settings_.pause_steps + 1; // the step that ends now counts, too
@@ -98,12 +100,17 @@ public:
                 if (difference > 0) { // whoever has sent tasks here takes them back first
                     tasks = critical && i == longest && !was_late ? std::max(0.0, tasks - own.foreign) : 0;
                 }
-                each.quota = std::max(0, each.quota + static_cast<int>(std::lround(tasks)));
+                const int more = static_cast<int>(std::lround(tasks));
+                if (more > 0) {
+                    each.quota = std::max(each.quota, each.taken + more);
+                } else if (more < 0) {
+                    each.quota = std::max(0, std::min(each.quota, each.taken) + more);
+                }
             } else if (difference < 0) {
                 each.quota /= 2; // it ran no task of its own, so it cannot say what one takes
             }
             each.quota = each.paused > 0 || static_cast<int>(i) == rank_ ? 0 : each.quota;
-            each.left = each.quota;
+            each.left = each.quota, each.taken = 0;
         }
     }
 
@@ -114,6 +121,7 @@ private:
     struct other {
         int quota = 0;       // tasks for each step
         int left = 0;        // of this step
+        int taken = 0;       // in this step
         int away = 0;        // tasks that have not come back
         int emergencies = 0; // in a row
         int paused = 0;      // steps
