@@ -261,6 +261,48 @@ TEST(Offload, ranks_that_add_different_types_are_told_so) {
     EXPECT_THROW(tasks.begin(), std::invalid_argument);
 }
 
+// Where the continuation of metadata runs on another thread, the last step may be over once the input of the task has come.
+class Ordered : public thence::detail::offload_continuations {
+public:
+    using offload_continuations::offload_continuations;
+    int attach(int count, MPI_Request requests[], thence_callback *done, void *data, MPI_Status *statuses,
+               bool persistent) {
+        if (persistent) {
+            if (metadata_came == nullptr) { // not written while callbacks read it
+                metadata_came = done;
+            }
+            is_pending = true;
+            return offload_continuations::attach(count, requests, &came, data, statuses, persistent);
+        }
+        inputs.fetch_add(is_in_callback ? 1 : 0);
+        too_early.fetch_add(is_in_callback && !is_pending ? 1 : 0);
+        return offload_continuations::attach(count, requests, done, data, statuses, persistent);
+    }
+    static inline thence::detail::atomic<int> inputs{0}, too_early{0};
+
+private:
+    static int came(int code, MPI_Status *statuses, void *data) {
+        is_in_callback = true, is_pending = false;
+        metadata_came(code, statuses, data);
+        is_in_callback = false;
+        return MPI_SUCCESS;
+    }
+    static inline thence_callback *metadata_came = nullptr; // the same for all
+    static inline thread_local bool is_in_callback = false, is_pending = false;
+};
+
+TEST(Offload, a_receive_for_metadata_is_pending_again_before_the_input_of_the_task_can_come) {
+    std::vector<one_task> all = twenty();
+    thence::basic_offloader<Ordered> tasks(MPI_COMM_WORLD);
+    tasks.add<add_to>();
+    tasks.begin();
+    EXPECT_GT(steps_until_offloaded(tasks, all, [] {}), 0);
+    int inputs = Ordered::inputs.load();
+    MPI_Allreduce(MPI_IN_PLACE, &inputs, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_GT(inputs, 0);
+    EXPECT_EQ(Ordered::too_early.load(), 0);
+}
+
 // Last: what is lost stays behind. No rank works while rank 0 waits for its tasks. Those beyond rank 1 come later, to a
 // step that cannot end.
 TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_told) {

@@ -42,6 +42,8 @@ public:
             if (good(code)) {
                 body();
             }
+        } catch (const error &failed) {
+            good(failed.code());
         } catch (const std::bad_alloc &) {
             good(MPI_ERR_NO_MEM);
         }

@@ -315,20 +315,20 @@ private:
         }
         return self.errors_.in_callback_of(code, [&] { self.take(each, first, status->MPI_SOURCE); });
     }
+    // The receive is pending again before the input can come: with the result of this task the last step may be over,
+    // and end() cancels what is pending.
     void take(receive &each, const head &first, int source) {
         guest &visiting = take_guest();
         visiting.source = source, visiting.id = first.id;
         visiting.type = types[static_cast<std::size_t>(first.type)];
         const std::byte *const metadata = each.message.data() + sizeof first;
         visiting.metadata.assign(metadata, metadata + visiting.type->metadata_bytes);
-        visiting.input.resize(visiting.type->input_bytes(metadata));
-        if (errors_.good(MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE,
-                                   visiting.source, tag_of(visiting.id, 0), comm_, &visiting.requests[0]))) {
-            errors_.good(completions_.attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false));
-        }
-        if (errors_.good(MPI_Start(&each.request))) {
-            errors_.good(completions_.attach(1, &each.request, &metadata_came, &each, &each.status, true));
-        }
+        visiting.input.resize(visiting.type->input_bytes(visiting.metadata.data()));
+        offload_check("MPI_Start", MPI_Start(&each.request));
+        attach(1, &each.request, &metadata_came, &each, &each.status, true);
+        offload_check("MPI_Irecv", MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE,
+                                             visiting.source, tag_of(visiting.id, 0), comm_, &visiting.requests[0]));
+        attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false);
     }
     static int input_came(int code, MPI_Status *, void *data) {
         guest &visiting = *static_cast<guest *>(data);
