@@ -37,6 +37,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -59,20 +60,24 @@ template <class Completions> class basic_offloader {
 public:
     /** @brief Collective over `comm`, which is duplicated.
      *  @throws std::invalid_argument for a setting that is not positive, and for several workers below
-     *          `MPI_THREAD_MULTIPLE`. @throws thence::error as MPI reports it. */
+     *          `MPI_THREAD_MULTIPLE`. @throws thence::mpi_inactive before `MPI_Init` and after `MPI_Finalize`.
+     *  @throws thence::error as MPI reports it. */
     explicit basic_offloader(MPI_Comm comm, const offload_settings &settings = {})
         : state_(std::make_unique<detail::offload_state<Completions>>(comm, checked(settings))) {}
     basic_offloader(const basic_offloader &) = delete;
     basic_offloader &operator=(const basic_offloader &) = delete;
 
-    /** @brief Collective, after finish_step(). After an exception of work() or finish_step() it is not, and leaves the
-     *         memory of messages behind. */
+    /** @brief Collective, after finish_step() and before `MPI_Finalize`. After an exception of work() or finish_step()
+     *         it is not, and leaves the memory of messages behind. */
     ~basic_offloader() {
-        if (state_->failure() != MPI_SUCCESS) {
-            static_cast<void>(state_.release());
-        } else {
+        int finalized = 0;
+        if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized != 0) {
+            std::fputs("thence: an offloader is destroyed after MPI_Finalize: end its scope before\n", stderr);
+        } else if (state_->failure() == MPI_SUCCESS) {
             state_->end();
+            return;
         }
+        static_cast<void>(state_.release());
     }
 
     /** @brief Make a type of task known. All ranks add the same ones in the same order, before begin().
@@ -161,6 +166,7 @@ public:
 
 private:
     static const offload_settings &checked(const offload_settings &given) {
+        detail::check_mpi_is_active("thence::offloader: created");
         if (given.receives < 1 || given.in_flight < 1 || given.workers < 1 || given.metadata_bytes < 1 ||
             !(given.gain > 0) || !(given.late > 0) || !(given.lost_after > 0) || given.emergencies < 1 ||
             given.pause_steps < 1) {

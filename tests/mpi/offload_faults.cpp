@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <new>
+#include <string>
 #include <unistd.h>
 
 namespace {
@@ -125,6 +127,34 @@ void memory_is_exhausted() {
     expect(tasks.finish_step().own == submitted, "a task that could not be submitted counts in no step");
 }
 
+// What is written to standard error while `call` runs.
+template <class Call> std::string told_by(Call call) {
+    int ends[2] = {-1, -1};
+    if (pipe(ends) != 0) {
+        return {};
+    }
+    const int kept = dup(2);
+    dup2(ends[1], 2);
+    call();
+    dup2(kept, 2);
+    close(kept);
+    close(ends[1]);
+    std::string text(1000, '\0');
+    const ssize_t length = read(ends[0], text.data(), text.size());
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    close(ends[0]);
+    return text;
+}
+
+bool is_refused_without_mpi() {
+    try {
+        const thence::offloader tasks(MPI_COMM_WORLD);
+        return false;
+    } catch (const thence::mpi_inactive &) {
+        return true;
+    }
+}
+
 int last_rank_is_killed() {
     thence::offload_settings settings;
     settings.lost_after = 5;
@@ -160,6 +190,7 @@ int last_rank_is_killed() {
 int main(int argc, char **argv) {
     alarm(40);
     int level = 0;
+    expect(is_refused_without_mpi(), "no offloader is made before MPI_Init");
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -171,8 +202,14 @@ int main(int argc, char **argv) {
     one_rank_fails(fails_in_begin, true, "all are told that one cannot begin");
     one_rank_fails(fails_in_barrier, false, "all are told that one cannot arrive at the end of the step");
     one_rank_fails(fails_in_gather, false, "all are told that one cannot tell how long it has waited");
+    auto late = std::make_unique<thence::offloader>(MPI_COMM_WORLD);
+    late->add<nothing>();
+    late->begin();
     // What was begun together is not over: MPI_Finalize could wait for it.
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
+    expect(told_by([&] { late.reset(); }).find("destroyed after MPI_Finalize") != std::string::npos,
+           "whoever destroys an offloader too late is told so, and MPI is not called");
+    expect(is_refused_without_mpi(), "no offloader is made after MPI_Finalize");
     return is_good ? 0 : 1;
 }
