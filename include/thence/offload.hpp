@@ -39,6 +39,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -67,12 +68,16 @@ public:
     basic_offloader(const basic_offloader &) = delete;
     basic_offloader &operator=(const basic_offloader &) = delete;
 
-    /** @brief Collective, after finish_step() and before `MPI_Finalize`. After an exception of work() or finish_step()
-     *         it is not, and leaves the memory of messages behind. */
+    /** @brief Collective, after finish_step() and before `MPI_Finalize`. Where an exception leaves a step, it is not:
+     *         one of work() or finish_step(), or one of the program, after submit() or through this destructor. The
+     *         other ranks get an error from work() or finish_step(). The memory of messages stays then, and inputs and
+     *         results of the tasks that are away must: MPI may still read and write them. */
     ~basic_offloader() {
         int finalized = 0;
         if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized != 0) {
             std::fputs("thence: an offloader is destroyed after MPI_Finalize: end its scope before\n", stderr);
+        } else if (state_->has_begun() && (is_open_ || std::uncaught_exceptions() > exceptions_)) {
+            state_->break_off();
         } else if (state_->failure() == MPI_SUCCESS) {
             state_->end();
             return;
@@ -134,6 +139,7 @@ public:
         made.input = input;
         std::copy(results.begin(), results.end(), made.results.begin());
         state_->submit(std::move(made));
+        is_open_ = true;
     }
 
     /** @brief Make progress, and run one task that is ready on this rank, if there is one; tasks of others come first.
@@ -161,6 +167,7 @@ public:
             state_->poll();
             thence_backoff_pause(&backoff);
         }
+        is_open_ = false;
         return state_->balance(waited);
     }
 
@@ -206,6 +213,8 @@ private:
     }
 
     std::unique_ptr<detail::offload_state<Completions>> state_;
+    const int exceptions_ = std::uncaught_exceptions(); // under way when this was made
+    bool is_open_ = false;                              // a task was submitted, and finish_step() has not returned
 };
 
 /** @brief Offloads tasks, by continuations. */

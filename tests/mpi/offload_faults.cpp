@@ -127,6 +127,38 @@ void memory_is_exhausted() {
     expect(tasks.finish_step().own == submitted, "a task that could not be submitted counts in no step");
 }
 
+// The program of the last rank leaves a step by an exception of its own: from the scope of the offloader, or to a handler
+// in it after a task was submitted.
+struct left_by_program {};
+
+void program_leaves(bool leaves_scope, const char *what) {
+    bool was_caught = false;
+    try {
+        thence::offloader tasks(MPI_COMM_WORLD);
+        tasks.add<nothing>();
+        tasks.begin();
+        tasks.submit<nothing>({}, {}, {});
+        expect(tasks.finish_step().own == 1, what);
+        MPI_Barrier(MPI_COMM_WORLD);
+        try {
+            if (rank == size - 1) {
+                if (!leaves_scope) {
+                    tasks.submit<nothing>({}, {}, {});
+                }
+                throw left_by_program();
+            }
+            expect(throws_error([&] { tasks.finish_step(); }), what);
+        } catch (const left_by_program &) {
+            was_caught = true;
+            if (leaves_scope) {
+                throw;
+            }
+        }
+    } catch (const left_by_program &) {
+    }
+    expect(was_caught == (rank == size - 1), what);
+}
+
 // What is written to standard error while `call` runs.
 template <class Call> std::string told_by(Call call) {
     int ends[2] = {-1, -1};
@@ -202,6 +234,8 @@ int main(int argc, char **argv) {
     one_rank_fails(fails_in_begin, true, "all are told that one cannot begin");
     one_rank_fails(fails_in_barrier, false, "all are told that one cannot arrive at the end of the step");
     one_rank_fails(fails_in_gather, false, "all are told that one cannot tell how long it has waited");
+    program_leaves(true, "all are told that the program of one has left the scope");
+    program_leaves(false, "all are told that the program of one has not finished its step");
     auto late = std::make_unique<thence::offloader>(MPI_COMM_WORLD);
     late->add<nothing>();
     late->begin();

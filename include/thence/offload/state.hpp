@@ -170,10 +170,14 @@ public:
         if (away.empty()) {
             return;
         }
-        errors_.good(MPI_ERR_OTHER);
-        errors_.tell(comm_);
+        break_off();
         throw lost_tasks("offload: no results for " + std::to_string(static_cast<int>(seconds)) + " s, waiting for " +
                          away + "; is the process dead?");
+    }
+    // This rank goes on no more: all others get an error.
+    void break_off() {
+        errors_.good(MPI_ERR_OTHER);
+        errors_.tell(comm_);
     }
     // What the others have to know of this step.
     offload_measured measured(double waited) {
