@@ -4,7 +4,8 @@
 #include "polling_manager.hpp"
 #include "variants.hpp"
 
-#include <atomic>
+#include <exception>
+#include <stop_token>
 #include <thence/backoff.h>
 #include <thence/offload.hpp>
 #include <thread>
@@ -16,17 +17,19 @@ template <class Offloader> void solve(Run &run) {
     Offloader tasks(run.comm, run.offloading);
     tasks.template add<CellTask>();
     tasks.begin();
-    std::atomic<bool> ends{false};
-    std::vector<std::thread> workers;
+    std::vector<std::jthread> workers; // joined where an exception leaves a step, too
     for (int i = 1; i < run.threads; ++i) {
-        workers.emplace_back([&] {
+        workers.emplace_back([&](const std::stop_token &ends) {
             thence_backoff backoff = THENCE_BACKOFF_INIT;
-            while (!ends) {
-                if (tasks.work()) {
-                    thence_backoff_found(&backoff);
-                } else {
-                    thence_backoff_pause(&backoff);
+            try {
+                while (!ends.stop_requested()) {
+                    if (tasks.work()) {
+                        thence_backoff_found(&backoff);
+                    } else {
+                        thence_backoff_pause(&backoff);
+                    }
                 }
+            } catch (const std::exception &) { // finish_step() throws it, too
             }
         });
     }
@@ -37,10 +40,6 @@ template <class Offloader> void solve(Run &run) {
                                             run.cells.results(cell));
         }
         run.end(step, tasks.finish_step());
-    }
-    ends = true;
-    for (std::thread &each : workers) {
-        each.join();
     }
 }
 

@@ -75,5 +75,5 @@ extern "C" int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int p
 extern "C" int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                          MPI_Request *request) {
     static const auto call = next("MPI_Irecv", &PMPI_Irecv);
-    return call(buffer, has_fault("truncated") ? count - 1 : count, type, peer, tag, comm, request);
+    return call(buffer, has_fault("truncated") && count > 0 ? count - 1 : count, type, peer, tag, comm, request);
 }

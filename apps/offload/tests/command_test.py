@@ -53,6 +53,16 @@ class Command(CommandTest):
                     self.assertRegex(self.read(file)["values"], "^rank [01]: step [0-9]+, cell [0-9]+, value 2047$")
         self.accepted(*args, "--slow", "6@rank:0", ranks=2, program=self.faulty)
 
+    @unittest.skipIf(sys.argv[2] == "none", "Thence is a static library")
+    def test_a_message_that_fails_ends_the_program_with_its_error_on_all_threads(self):
+        for threads in ("1", "3"):
+            with self.subTest(threads=threads):
+                ran = self.faulty("--threads", threads, "--cells", "12", "--steps", "50", "--task-us", "300", "--progress", "never",
+                                  "--slow", "6@rank:0", ranks=2, env={"FAULT": "truncated"})
+                self.assertEqual(ran.returncode, 1, ran.stderr)
+                self.assertIn("offload: a message of an offloaded task, or another rank has broken off", ran.stderr)
+                self.assertNotIn("terminate called", ran.stderr)
+
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, ([], [self.file("picture.png")]))
 
