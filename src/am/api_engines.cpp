@@ -93,16 +93,6 @@ void keep(message_engine *ended_one) noexcept {
     }
 }
 
-// Whoever waits for the end of all messages by thence_am_quiesce_then() is told before. `is_clean`: MPI does not use
-// the memory of the engine any more.
-int end(message_engine &ended_one, bool &is_clean) noexcept {
-    int code = MPI_SUCCESS;
-    while (!ended_one.end(code, is_clean)) {
-        ended_one.progress(nullptr);
-    }
-    return code;
-}
-
 // In MPI_Finalize. All processes are there or free what they have, so that is collective as it must be.
 void end_engines() noexcept {
     std::vector<message_engine *> left;
@@ -112,7 +102,7 @@ void end_engines() noexcept {
     }
     for (message_engine *const each : left) {
         bool is_clean = false;
-        end(*each, is_clean);
+        each->end(is_clean);
         if (is_clean) {
             each->processes().free();
         }
@@ -207,7 +197,7 @@ int thence_am_free(thence_am *freed) {
     }
     remove_engine(&e);
     bool is_clean = false;
-    const int code = end(e, is_clean);
+    const int code = e.end(is_clean);
     if (is_clean) {
         delete &e;
     } else {

@@ -27,9 +27,9 @@ public:
     explicit message_engine(const thence_am_options &in_force); // throws std::bad_alloc
     message_engine &operator=(message_engine &&) = delete;
     int begin(MPI_Comm comm) noexcept; // collective
-    // Collective; waits until all is quiet. False: quiesce_then() is under way, and nothing has begun. `is_clean`: the
-    // engine may be deleted. Else MPI may still use its memory.
-    bool end(int &code, bool &is_clean) noexcept;
+    // Collective; waits until all is quiet, and before for a quiesce_then() that is under way: whoever waits by that is
+    // told. `is_clean`: the engine may be deleted. Else MPI may still use its memory.
+    int end(bool &is_clean) noexcept;
 
     handler_table &handlers() noexcept { return handlers_; }
     registered_memory &memory() noexcept { return memory_; }
@@ -103,6 +103,8 @@ private:
         int error = MPI_SUCCESS;
     };
     quiet step_quiescence() noexcept;
+    // Sleeps where progress finds nothing.
+    template <class Condition> void progress_until(Condition condition) noexcept;
     bool is_passive() const noexcept;
     void fail(int error, int rank, int number, const char *what) noexcept;
 

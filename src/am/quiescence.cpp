@@ -91,6 +91,19 @@ bool message_engine::quiesce_then(thence_am_done *done, void *data) noexcept {
     return true;
 }
 
+template <class Condition> void message_engine::progress_until(Condition condition) noexcept {
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    while (!condition()) {
+        long some = 0;
+        progress(&some);
+        if (some > 0) {
+            thence_backoff_found(&backoff);
+        } else {
+            thence_backoff_pause(&backoff);
+        }
+    }
+}
+
 bool message_engine::quiesce(int &code) noexcept {
     struct outcome {
         std::atomic<bool> is_quiet{false};
@@ -104,29 +117,17 @@ bool message_engine::quiesce(int &code) noexcept {
     if (!quiesce_then(done, &result)) {
         return false;
     }
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
-    while (!result.is_quiet.load(std::memory_order_acquire)) {
-        long some = 0;
-        progress(&some);
-        if (some > 0) {
-            thence_backoff_found(&backoff);
-        } else {
-            thence_backoff_pause(&backoff);
-        }
-    }
+    progress_until([&] { return result.is_quiet.load(std::memory_order_acquire); });
     code = result.error;
     return true;
 }
 
 // A process that breaks off after others have found the end tells them: they leave network::end() with an error, too.
-bool message_engine::end(int &code, bool &is_clean) noexcept {
-    if (!quiesce(code)) {
-        return false;
-    }
+int message_engine::end(bool &is_clean) noexcept {
+    int code = MPI_SUCCESS;
+    progress_until([&] { return quiesce(code); });
     outbox_.end();
-    while (outgoing_.count() != 0 && broken_.load() == MPI_SUCCESS) {
-        progress(nullptr);
-    }
+    progress_until([&] { return outgoing_.count() == 0 || broken_.load() != MPI_SUCCESS; });
     int ended = broken_.load();
     if (ended == MPI_SUCCESS) {
         ended = network_.end(outbox_.packets_to(), broken_);
@@ -136,8 +137,7 @@ bool message_engine::end(int &code, bool &is_clean) noexcept {
     }
     is_clean = ended == MPI_SUCCESS;
     has_ended_.store(true);
-    code = code != MPI_SUCCESS ? code : ended;
-    return true;
+    return code != MPI_SUCCESS ? code : ended;
 }
 
 void message_engine::query(thence_am_info &info) const noexcept {

@@ -2,6 +2,7 @@
 // Quiescence is found when nothing is left, and not before: random graphs of messages, put and get against a count of what
 // must be handled.
 #include "fake_network.hpp"
+#include "sleeps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -369,12 +370,34 @@ TEST(quiescence, the_end_of_an_engine_is_an_error_if_another_process_breaks_off_
             static_cast<network_events *>(all.network.nodes[1].events)->receive_failed(MPI_ERR_INTERN, true);
         }
     };
-    int code = MPI_SUCCESS;
     bool is_clean = true;
-    EXPECT_TRUE(all[0].end(code, is_clean));
+    EXPECT_EQ(all[0].end(is_clean), MPI_ERR_OTHER);
     all.network.meanwhile = nullptr;
-    EXPECT_EQ(code, MPI_ERR_OTHER);
     EXPECT_FALSE(is_clean);
+}
+
+TEST(quiescence, the_end_of_an_engine_sleeps_while_it_waits_for_one_that_is_under_way) {
+    engines all(1);
+    bool is_told = false;
+    all[0].hold();
+    ASSERT_TRUE(all[0].quiesce_then([](int, void *told) { *static_cast<bool *>(told) = true; }, &is_told));
+    const unsigned long before = thence::fake::sleeps_here();
+    bool is_held = true;
+    bool has_slept = false;
+    long polls = 0;
+    all.network.meanwhile = [&] { // it becomes quiet after a sleep, or when there was none for long
+        if (is_held && (thence::fake::sleeps_here() > before || ++polls == 1'000'000)) {
+            has_slept = thence::fake::sleeps_here() > before;
+            is_held = false;
+            all[0].release();
+        }
+    };
+    bool is_clean = false;
+    EXPECT_EQ(all[0].end(is_clean), MPI_SUCCESS);
+    all.network.meanwhile = nullptr;
+    EXPECT_TRUE(has_slept);
+    EXPECT_TRUE(is_told);
+    EXPECT_TRUE(is_clean);
 }
 
 TEST(quiescence, of_one_process_waits_for_the_others) {
