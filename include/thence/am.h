@@ -131,8 +131,10 @@ THENCE_AM_EXPORT int thence_am_create(MPI_Comm comm, const thence_am_options *op
 /** @brief Free an engine. Collective. It waits until all messages are handled everywhere, as thence_am_quiesce(), and
  *         runs handlers meanwhile. So a process may call it early. If a thence_am_quiesce_then() is under way, its
  *         `done` is called before.
- *  @param[in,out] am null on return.
- *  @return as thence_am_quiesce(); but for `MPI_ERR_ARG` and `MPI_ERR_PENDING` the engine is gone.
+ *  @param[in,out] am null on return, unless the call is refused.
+ *  @return as thence_am_quiesce(). It is refused, and the engine stays, with `MPI_ERR_ARG` for null `am`, with
+ *  `MPI_ERR_PENDING` in a handler or a callback, and with `MPI_ERR_OTHER` on a thread that is not the communication
+ *  thread. After any other error the engine is gone.
  *  @note Threads: as thence_am_quiesce(); no other thread uses the engine meanwhile. An engine that is left at
  *        `MPI_Finalize` ends there: with libthence after the delete callbacks of all attributes of `MPI_COMM_SELF` that
  *        the program has set, else after those that were set later than the first engine. From then on this call only
