@@ -4,8 +4,9 @@
 sentence and one bar for each, what gains most first; then what loses.
 
 Writes to OUT_DIR the bars (overview.png, overview.json), a picture of each situation (NAME.png), the sentences (report.txt), and
-the files of the runs. Files of an earlier run there are deleted first (*.png, *.json, *.npy, *.log, report.txt). The first run
-of each way draws the picture and checks the values, and does not count. The others go on until the time is over."""
+the files of the runs. Files of an earlier run there are deleted first (*.png, *.json, *.npy, *.log, report.txt); a folder that
+has such files, but not of an earlier run, is refused. The first run of each way draws the picture and checks the values, and does
+not count. The others go on until the time is over."""
 
 import argparse
 import json
@@ -19,6 +20,7 @@ from demonstration import overview, situations
 from demonstration.machine import Machine
 
 LEAST = 3  # rounds, so that one disturbed run does not decide
+NOT_ENDED = "The demonstration has not ended.\n"  # the report until there is one
 EPILOG = """Exit status: 0 done; 1 a run failed, its log is kept; 2 wrong usage; 3 values are wrong.
 
 Environment:
@@ -83,15 +85,31 @@ def choose(parser, options, known):
     return [s for s in known if not options.only or situations.words(s) & set(options.only)]
 
 
+def has_earlier_run(out):
+    """Whether a demonstration has written to this folder, or has begun to."""
+    try:
+        with open(os.path.join(out, "report.txt"), encoding="utf-8") as file:
+            if file.readline() == NOT_ENDED:
+                return True
+        with open(os.path.join(out, "overview.json"), encoding="utf-8") as file:
+            return "situations" in json.load(file)
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 def prepare(parser, out):
     """An empty folder for the files."""
     try:
         os.makedirs(out, exist_ok=True)
     except OSError as error:
         parser.error(f"cannot make the folder {out}: {error.strerror}")
-    for name in os.listdir(out):
-        if name.endswith((".png", ".json", ".npy", ".log")) or name == "report.txt":
-            os.remove(os.path.join(out, name))
+    found = sorted(name for name in os.listdir(out) if name.endswith((".png", ".json", ".npy", ".log")) or name == "report.txt")
+    if found and not has_earlier_run(out):
+        parser.error(f"{out} has files that are not of an earlier run, such as {found[0]}: name another folder")
+    for name in found:
+        os.remove(os.path.join(out, name))
+    with open(os.path.join(out, "report.txt"), "w", encoding="utf-8") as file:
+        file.write(NOT_ENDED)
 
 
 def main():

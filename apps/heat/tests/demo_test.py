@@ -130,6 +130,25 @@ class Demo(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("Some runs failed or have wrong values", self.report())
 
+    def test_a_folder_with_files_of_others_is_refused_and_one_of_an_earlier_run_is_used_again(self):
+        os.mkdir(self.out)
+        for name, content in (("mine.png", ""), ("report.txt", "my report"), ("overview.json", "[]"), ("notes.md", "")):
+            with open(os.path.join(self.out, name), "w", encoding="utf-8") as file:
+                file.write(content)
+        before = sorted(os.listdir(self.out))
+        refused = self.demo("--only", "slow")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn(f"{self.out} has files that are not of an earlier run, such as mine.png", refused.stderr)
+        self.assertEqual((sorted(os.listdir(self.out)), self.report()), (before, "my report"))
+        for earlier in ({"report.txt": "The demonstration has not ended.\n"}, {"report.txt": "ended", "overview.json": '{"situations": []}'}):
+            for name, content in earlier.items():
+                with open(os.path.join(self.out, name), "w", encoding="utf-8") as file:
+                    file.write(content)
+            done = self.demo("--only", "slow")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("Left out: slow", self.report())
+            self.assertEqual([os.path.exists(os.path.join(self.out, name)) for name in ("mine.png", "notes.md")], [False, True])
+
     def test_wrong_usage(self):
         for arguments in (["--scale", "0"], ["--repeats", "100"], ["--seconds", "0"], ["--only", "all"]):
             self.assertEqual(self.demo(*arguments).returncode, 2, arguments)
