@@ -93,8 +93,7 @@ THENCE_EXPORT int MPI_Finalize(void) {
                                          "called inside a callback. It is refused and has changed nothing: call it "
                                          "after the callback has returned");
     }
-    thence::interpose::mpi_finalizes();
-    return THENCE_NEXT(Finalize)();
+    return thence::interpose::finalize(THENCE_NEXT(Finalize), __builtin_return_address(0));
 }
 
 } // extern "C"

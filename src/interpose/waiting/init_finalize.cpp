@@ -3,6 +3,7 @@
 
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/diagnose/finalize_watch.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/waiting/unchanged.hpp"
@@ -20,12 +21,14 @@ void mpi_initialized() noexcept {
     unchanged::mpi_initialized();
 }
 
-void mpi_finalizes() noexcept {
+int finalize(int (*by_mpi)(), const void *where) noexcept {
+    const diagnose::finalize_watch watch(where);
     unchanged::mpi_finalizes();
     if (mpi::finalize_forbids_other_threads()) {
         task::close_polling_calls();
     }
     progress::leave_before_finalize();
+    return by_mpi();
 }
 
 bool in_callback() noexcept {

@@ -18,9 +18,9 @@ THENCE_INTERNAL bool say_loaded(interposition (*look)() noexcept) noexcept;
 // Called by MPI_Init after MPI's own.
 THENCE_INTERNAL void mpi_initialized() noexcept;
 
-// Called by MPI_Finalize before MPI's own: no thread of the library stays in MPI where MPI forbids that. The library
-// ends in MPI_Finalize (core/continuation/lifetime.hpp).
-THENCE_INTERNAL void mpi_finalizes() noexcept;
+// MPI_Finalize: before MPI's own begins, no thread of the library stays in MPI where MPI forbids that. The library ends
+// in MPI's own (core/continuation/lifetime.hpp). `where`: the code address of the user's call.
+THENCE_INTERNAL int finalize(int (*by_mpi)(), const void *where) noexcept;
 
 // True if this thread is inside a callback.
 THENCE_INTERNAL bool in_callback() noexcept;

@@ -282,7 +282,7 @@ def unusual_programs_end_as_without(given):
 def calls_that_hang_are_reported(given):
     """Rank 1 comes a second late. What rank 0 waits in is reported; and of rank 1 at most the barrier, in which it is, too: on
     a loaded machine that lasts."""
-    done = given.on_ranks(2, "--stall=300ms", "--", given.beside("waiting_program"), "recv,waitall,barrier", "1000")
+    done = given.on_ranks(2, "--stall=300ms", "--", given.beside("waiting_program"), "recv,waitall,barrier,finalize", "1000")
     assert done.returncode == 0, done
     for call in ("MPI_Recv from rank 1, tag 0, on MPI_COMM_WORLD", "MPI_Waitall for 2 requests",
                  "MPI_Barrier, on MPI_COMM_WORLD"):
@@ -292,6 +292,9 @@ def calls_that_hang_are_reported(given):
         # Without optimization the address is that of the interposed call.
         assert any(all(name in where for _, where in reported) for name in ("waiting_program", "libthence")), reported
     assert done.stderr.count("stall over: the call has returned after ") >= 2, done  # the last is followed by the end
+    ended = re.findall(r"thence\[(\d)\]: stall: MPI_Finalize has not returned for 0\.\d s, called at ", done.stderr)
+    assert ended and ended[0] == "0", done
+    assert re.search(r"thence\[0\]: stall over: MPI_Finalize has returned after [1-9]", done.stderr), done
 
 
 def a_program_that_loads_its_mpi_is_served_or_told(given):

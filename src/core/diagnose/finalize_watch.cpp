@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/diagnose/finalize_watch.hpp"
+
+#include "core/base/clock.hpp"
+#include "core/base/settings.hpp"
+#include "core/diagnose/process_identity.hpp"
+#include "core/diagnose/symbolize.hpp"
+
+#include <thence/detail/start_thread.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <pthread.h>
+#include <string>
+#include <system_error>
+
+namespace thence::diagnose {
+
+namespace {
+
+std::string since(base::nanoseconds begun) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(base::read_clock() - begun) / 1e9);
+    return text;
+}
+
+} // namespace
+
+finalize_watch::finalize_watch(const void *where) noexcept {
+    if (base::current_settings().stall.count() == 0) {
+        return;
+    }
+    try {
+        thread_ = detail::start_thread([this, where] { run(where); });
+    } catch (const std::system_error &) { // nothing is said about this call
+    }
+}
+
+finalize_watch::~finalize_watch() {
+    if (!thread_.joinable()) {
+        return;
+    }
+    {
+        const std::scoped_lock guard(mutex_);
+        returned_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void finalize_watch::run(const void *where) {
+    pthread_setname_np(pthread_self(), "thence-stall");
+    const base::nanoseconds begun = base::read_clock();
+    const auto start = std::chrono::steady_clock::now();
+    auto due = base::current_settings().stall; // after the start
+    bool said = false;
+    std::unique_lock guard(mutex_);
+    while (!wake_.wait_until(guard, start + due, [this] { return returned_; })) {
+        guard.unlock();
+        print_to_stderr("stall: MPI_Finalize has not returned for " + since(begun) + ", called at " +
+                        location_of_call(where) + ": it waits for ranks that have not called it, or for messages\n");
+        said = true;
+        guard.lock();
+        due *= 2; // reports become rarer
+    }
+    if (said) {
+        print_to_stderr("stall over: MPI_Finalize has returned after " + since(begun) + "\n");
+    }
+}
+
+} // namespace thence::diagnose
