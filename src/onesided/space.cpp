@@ -6,7 +6,8 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/backoff.hpp"
-#include "core/progress/progress.hpp"
+#include "core/progress/catch_up.hpp"
+#include "core/progress/source.hpp"
 #include "onesided/source.hpp"
 
 #include <algorithm>
@@ -84,7 +85,10 @@ bool space::has_room_for(int rank) noexcept {
     return has_room() || (wires_->poll(), has_room());
 }
 
+// The other process may wait for this one in another space, or in a call of MPI that this thread must answer. So it
+// polls all sources, which lets MPI make progress, as its requests do not where they can be read.
 bool space::wait_for_room(int rank) noexcept {
+    const continuation::busy_scope no_callback_here;
     thence_backoff backoff = progress::backoff_with(20'000, 256);
     for (unsigned turn = 1; !has_room_for(rank); ++turn) {
         if (turn % 1024 == 0) {
@@ -93,7 +97,10 @@ bool space::wait_for_room(int rank) noexcept {
         if (is_gone(rank)) {
             return false;
         }
-        progress::pause(backoff);
+        progress::poll_sources(progress::polled_from::outside);
+        if (progress::pause(backoff)) {
+            progress::catch_up_after_sleep();
+        }
     }
     return true;
 }

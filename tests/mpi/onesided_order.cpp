@@ -160,6 +160,24 @@ TEST(onesided_order, a_get_sees_the_puts_before_it_on_its_queue) {
     }
 }
 
+// Where MPI has copied each packet, nothing but the wait for room lets this process learn what the other one has taken.
+TEST(onesided_order, more_puts_than_may_be_on_their_way_all_arrive) {
+    constexpr std::uint32_t puts = 10'000;
+    const segment_of all(sizeof puts, 1);
+    if (all.rank % 2 == 0) {
+        for (std::uint32_t i = 1; i <= puts; ++i) {
+            ASSERT_EQ(thence_put_notify(&i, sizeof i, all.next(), all.segment, 0, 0, i, 0, nullptr), MPI_SUCCESS);
+        }
+    }
+    if (all.previous() % 2 == 0) {
+        while (all.await(0) != puts) {
+        }
+        std::uint32_t last = 0;
+        std::memcpy(&last, all.memory, sizeof last);
+        EXPECT_EQ(last, puts);
+    }
+}
+
 TEST(onesided_order, many_threads_use_one_queue) {
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
