@@ -2,6 +2,7 @@
 #include "onesided/queue.hpp"
 
 #include "core/base/free_list.hpp"
+#include "core/continuation/thread_state.hpp"
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "onesided/wire/transport.hpp"
@@ -150,6 +151,7 @@ void queue::look(bool makes_progress) noexcept {
     if (!mine.owns_lock() || size() == 0) {
         return;
     }
+    const continuation::busy_scope no_callback_here; // one that waits for this queue would wait for this function
     base::linked_list<pending> looked_at;
     base::linked_list<pending> left;
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of one queue that are not locally complete: requests of MPI that nobody else has. A null request is
-// complete when those before it are.
+// The operations of one queue that are not locally complete: requests of MPI that nobody else has, and ends of several
+// reads (`is_end`), which are complete when those before them are.
 //
 // Invariants:
 //   - a request is in the list of the queue, or in that of the one thread that tests requests of this queue. The

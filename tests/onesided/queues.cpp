@@ -111,6 +111,23 @@ TEST_F(queue_rules, that_is_used_again_knows_nothing_of_operations_before) {
     EXPECT_EQ(of.room_taken(), 0U);
 }
 
+TEST_F(queue_rules, no_callback_runs_while_its_thread_tests_the_queue) {
+    const cr c;
+    note n;
+    MPI_Request request = world.start();
+    of.add(made(request));
+    int left = -1;
+    n.inside = [&] { // waits for the queue
+        world.complete(request);
+        of.look();
+        left = of.size();
+    };
+    world.complete(attach_pending(n, c));
+    of.look();
+    EXPECT_TRUE(eventually([&] { return n.runs != 0; }));
+    EXPECT_EQ(left, 0);
+}
+
 TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_process_that_is_gone) {
     onesided::health target;
     std::atomic<long> uses{2};
