@@ -54,7 +54,8 @@ inline constexpr const char *not_copied =
 // Another process.
 struct peer {
     int process = 0;           // its number in the system
-    bool is_here = false;      // on this node, and its memory can be mapped
+    bool is_on_node = false;   // of this process, which is on it too
+    bool is_here = false;      // the same, and its memory can be mapped
     bool is_copied_to = false; // the system copies to its memory
     const char *why = nullptr; // messages are used
     memory::shared_block control;
@@ -157,7 +158,7 @@ private:
     space(MPI_Comm comm, MPI_Comm collective) noexcept; // which are its own
     struct greeting;
     bool make_own(int queues) noexcept;
-    void meet(int rank, const greeting &said, bool checks_copy) noexcept;
+    void meet(int rank, const greeting &said, const greeting &own) noexcept;
     int begin_messages() noexcept;
     void leave_list() noexcept;
     void look_now_and_then() noexcept;

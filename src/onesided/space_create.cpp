@@ -62,9 +62,10 @@ int agree(MPI_Comm collective, int mine, int &all) noexcept {
 } // namespace
 
 // Finds out how a process is reached.
-void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
+void space::meet(int rank, const greeting &said, const greeting &own) noexcept {
     peer &met = peers[static_cast<std::size_t>(rank)];
     met.process = said.process;
+    met.is_on_node = said.node == own.node;
     met.why = text::own;
     const bool only_messages = only_messages_ || said.only_messages != 0;
     if (only_messages) {
@@ -73,7 +74,7 @@ void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
     if (rank == rank_) {
         return;
     }
-    if (said.node != memory::this_node()) {
+    if (!met.is_on_node) {
         met.why = only_messages ? met.why : text::other_node;
         return;
     }
@@ -93,8 +94,7 @@ void space::meet(int rank, const greeting &said, bool checks_copy) noexcept {
     met.is_here = true;
     met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data()) + rank_;
     std::uint64_t seen = 0;
-    met.is_copied_to =
-        checks_copy && memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
+    met.is_copied_to = memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
 }
 
 int space::begin_messages() noexcept {
@@ -175,7 +175,7 @@ int space::create(MPI_Comm comm, int count, bool always_messages, std::unique_pt
     }
     if (code == MPI_SUCCESS) {
         for (int i = 0; i < size; ++i) {
-            created->meet(i, all[static_cast<std::size_t>(i)], true);
+            created->meet(i, all[static_cast<std::size_t>(i)], mine);
             const peer &met = created->peers[static_cast<std::size_t>(i)];
             wants_messages |= created->only_messages_ || (i != created->rank_ && !met.is_here) ? 1 : 0;
         }

@@ -68,6 +68,10 @@ void end_mpi() noexcept {
     }
 }
 
+bool is_on_node(const onesided::peer &each) noexcept {
+    return each.is_on_node;
+}
+
 // Of one that could not begin: nobody has sent anything.
 struct undo {
     void operator()(process *failed) const noexcept {
@@ -253,19 +257,15 @@ gaspi_return_t pgaspi_initialized(gaspi_number_t *const initialized) {
 gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *const local_rank) {
     THENCE_GASPI_NOT_NULL(local_rank);
     THENCE_GASPI_SELF();
-    gaspi_rank_t before = 0;
-    for (int i = 0; i < self.rank; ++i) {
-        before = static_cast<gaspi_rank_t>(before + (self.world->peers[static_cast<std::size_t>(i)].is_here ? 1 : 0));
-    }
-    *local_rank = before;
+    const auto begin = self.world->peers.begin();
+    *local_rank = static_cast<gaspi_rank_t>(std::count_if(begin, begin + self.rank, is_on_node));
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num) {
     THENCE_GASPI_NOT_NULL(local_num);
     THENCE_GASPI_SELF();
-    *local_num = static_cast<gaspi_rank_t>(
-        1 + std::ranges::count_if(self.world->peers, [](const onesided::peer &each) { return each.is_here; }));
+    *local_num = static_cast<gaspi_rank_t>(std::ranges::count_if(self.world->peers, is_on_node));
     return GASPI_SUCCESS;
 }
 
