@@ -25,6 +25,8 @@ public:
     // Collective.
     void fit() {
         const Plan &plan = domain.plan();
+        apps::check_notifications(domain.comm(), std::max(plan.incoming.size(), plan.outgoing.size()),
+                                  "the messages of a rank need; use a larger --faces");
         unsigned long long needed = std::max(plan.send_numbers, plan.receive_numbers);
         MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, domain.comm());
         if (send == nullptr || needed > numbers) {
@@ -151,12 +153,17 @@ private:
 void solve_tagaspi(Run &run) {
     thence::flow flow({.workers = run.threads});
     Segments segments(run.domain);
-    run.epochs([&](Epoch epoch) {
-        segments.fit();
-        TagaspiMessages messages(run, epoch);
-        run_tasks(run, flow, messages, epoch);
-        messages.end();
-    });
+    try {
+        run.epochs([&](Epoch epoch) {
+            segments.fit();
+            TagaspiMessages messages(run, epoch);
+            run_tasks(run, flow, messages, epoch);
+            messages.end();
+        });
+    } catch (const apps::InputError &) { // of a mesh, on all ranks
+        release_tagaspi(run);
+        throw;
+    }
 }
 
 // Before the timed run, and after the comparison.

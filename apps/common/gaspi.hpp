@@ -4,6 +4,7 @@
 #pragma once
 
 #include "check.hpp"
+#include "program.hpp"
 
 #include <TAGASPI.h>
 #include <cstddef>
@@ -20,6 +21,13 @@ inline void check_gaspi(gaspi_return_t code, const std::source_location &where =
                      text == nullptr ? "an error of GASPI" : text);
         fail(MPI_ERR_OTHER, where);
     }
+}
+
+// Throws an InputError on every rank if one of them needs more notifications than a segment has. Collective.
+inline void check_notifications(MPI_Comm comm, std::size_t needed, const std::string &uses) {
+    gaspi_number_t most = 0;
+    check_gaspi(gaspi_notification_num(&most));
+    check_notifications(comm, needed, most, uses);
 }
 
 // Makes a segment of so many doubles, at least one. Collective over all ranks.

@@ -123,6 +123,14 @@ void check_tags(MPI_Comm comm, long largest, const std::string &uses) {
     }
 }
 
+void check_notifications(MPI_Comm comm, unsigned long needed, unsigned long most, const std::string &uses) {
+    MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_UNSIGNED_LONG, MPI_MAX, comm);
+    if (needed > most) {
+        throw InputError("a segment has " + std::to_string(most) + " notifications, fewer than the " +
+                         std::to_string(needed) + " that " + uses);
+    }
+}
+
 void check_memory(MPI_Comm comm, double bytes, const std::string &what) {
     MPI_Comm host;
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);

@@ -44,6 +44,8 @@ void solve_tagaspi(Run &run) {
 }
 
 void prepare_tagaspi(Run &run) {
+    apps::check_notifications(run.comm, 2 * static_cast<std::size_t>(run.partition.block_cols()),
+                              "the blocks of a row need, two for each; use a larger --block");
     apps::check_gaspi(tagaspi_proc_init(GASPI_BLOCK));
     run.band.use_memory(apps::make_segment(band, run.band.size()));
 }

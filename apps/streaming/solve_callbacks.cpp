@@ -5,6 +5,7 @@
 #include "link.hpp"
 
 #include "common/check.hpp"
+#include "common/program.hpp"
 
 #include <deque>
 #include <thence/backoff.h>
@@ -144,6 +145,8 @@ void solve_callbacks(Run &run) {
 // Before the timed run: the receive buffer of the stage lies in a segment.
 void prepare_callbacks(Run &run) {
     const auto notifications = static_cast<unsigned>(run.blocks());
+    apps::check_notifications(run.comm, notifications, THENCE_MOST_NOTIFICATIONS,
+                              "the blocks of a chunk need; use a larger --block");
     int rank = 0;
     MPI_Comm_rank(run.comm, &rank);
     check(thence_space_create(run.comm, 1, &memory.space));

@@ -109,6 +109,8 @@ void solve_tagaspi_tasks(Run &run) {
 
 // Before the timed run: the two buffers of the stage lie in segments.
 void prepare_tagaspi(Run &run) {
+    apps::check_notifications(run.comm, static_cast<std::size_t>(run.blocks()),
+                              "the blocks of a chunk need; use a larger --block");
     apps::check_gaspi(tagaspi_proc_init(GASPI_BLOCK));
     const auto numbers = static_cast<std::size_t>(run.stage.numbers());
     double *const in = apps::make_segment(arriving, numbers);

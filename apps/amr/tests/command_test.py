@@ -63,6 +63,15 @@ class Command(CommandTest):
                 self.assertEqual(self.read(file)["cells"], text)
                 self.accepted(*args, ranks=2, program=FAULTY)  # without the fault
 
+    @unittest.skipIf(FAULTY.path == "none" or "tagaspi" not in PARALLEL, "Thence is a static library, or no TAGASPI")
+    def test_more_messages_than_notifications_are_refused(self):
+        args = [*SMALL, "--variant", "tagaspi", "--threads", "1"]
+        output = self.refused(*args, "--faces", "1", ranks=2, program=FAULTY, env={"FAULT": "few_notifications"},
+                              text="that the messages of a rank need; use a larger --faces")
+        self.assertRegex(output, "a segment has 3 notifications, fewer than the [1-9][0-9]* that")
+        self.assertNotIn("not freed", output)
+        self.accepted(*args, "--faces", "1000", ranks=2, program=FAULTY, env={"FAULT": "few_notifications"})
+
     def test_json_has_settings_and_result(self):
         for variant in PARALLEL:
             with self.subTest(variant=variant):

@@ -5,6 +5,8 @@
 //   wrong_data:  the same for messages of more than 8 KiB only, so that those by which ranks agree on something stay right.
 //   very_wrong_value: such a number is wrong by up to a sixteenth.
 //   truncated:   each receive has a buffer that is too small, and errors are returned.
+//   few_notifications: a segment of GASPI has 3.
+#include <GASPI.h>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -76,4 +78,10 @@ extern "C" int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int peer, i
                          MPI_Request *request) {
     static const auto call = next("MPI_Irecv", &PMPI_Irecv);
     return call(buffer, has_fault("truncated") && count > 0 ? count - 1 : count, type, peer, tag, comm, request);
+}
+
+// The application asks nobody else. The library has it as a weak symbol.
+extern "C" gaspi_return_t gaspi_notification_num(gaspi_number_t *number) {
+    *number = has_fault("few_notifications") ? 3 : 65536;
+    return GASPI_SUCCESS;
 }

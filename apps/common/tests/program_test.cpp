@@ -52,6 +52,25 @@ void test_check_tags() {
     expect(refusal(*bound + 1L) == text, text.c_str(), refusal(*bound + 1L));
 }
 
+void test_check_notifications(int rank, int ranks) {
+    const auto refusal_of = [&](unsigned long most) -> std::string {
+        try {
+            apps::check_notifications(MPI_COMM_WORLD, 10UL * (static_cast<unsigned long>(rank) + 1), most,
+                                      "uses need; do this");
+        } catch (const apps::InputError &e) {
+            return e.what();
+        }
+        return "accepted";
+    };
+    const unsigned long needed = 10UL * static_cast<unsigned long>(ranks);
+    const std::string enough = refusal_of(needed);
+    expect(enough == "accepted", "as many notifications as are needed are refused", enough);
+    const std::string text = "a segment has " + std::to_string(needed - 1) + " notifications, fewer than the " +
+                             std::to_string(needed) + " that uses need; do this";
+    const std::string found = refusal_of(needed - 1);
+    expect(found == text, text.c_str(), found);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -61,6 +80,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     test_first_wrong(rank, ranks);
     test_check_tags();
+    test_check_notifications(rank, ranks);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return failures == 0 ? 0 : 1;

@@ -56,6 +56,12 @@ class Command(CommandTest):
     def test_more_ranks_than_rows_of_blocks_are_refused(self):
         self.refused(SOURCES, "--variant", "mpi", "--size", "8x8", "--block", "8", ranks=2, text="use fewer ranks or --block 4")
 
+    @unittest.skipUnless("tagaspi" in variants(), "no TAGASPI")
+    def test_more_messages_than_notifications_are_refused(self):
+        self.refused(SOURCES, "--variant", "tagaspi", "--threads", "1", "--size", "2x32769", "--block", "1", "--iterations", "1", ranks=2,
+                     text="a segment has 65536 notifications, fewer than the 65538 that the blocks of a row need, two for each; use a larger "
+                          "--block")
+
     def test_serial_on_two_ranks_is_refused(self):
         self.refused(SOURCES, ranks=2, text="the variant serial runs on one rank; for 2 ranks use --variant mpi")
 

@@ -46,6 +46,14 @@ class Command(CommandTest):
         self.refused("--variant", "mpi", "--size", "1", "--lanes", "2", ranks=2, text="1 numbers are too few for 2 lanes")
         self.refused("--variant", "mpi", "--functions", "1", ranks=2, text="--functions: 1 are too few for 2 stages")
 
+    def test_more_blocks_than_notifications_are_refused_once(self):
+        for variant, most in (("callbacks", 1 << 20), ("tagaspi", 1 << 16), ("tagaspi-tasks", 1 << 16)):
+            if variant in PARALLEL:
+                with self.subTest(variant=variant):
+                    self.refused("--variant", variant, "--threads", "1", "--size", str(most + 1), "--block", "1", "--chunks", "1", ranks=2,
+                                 text=f"a segment has {most} notifications, fewer than the {most + 1} that the blocks of a chunk need; "
+                                      "use a larger --block")
+
     def test_progress_is_drawn_where_it_is_asked_for(self):
         self.assertRegex(self.accepted(*SMALL[:-1], "always").stderr, "serial .* of 6 chunks")
         self.assertEqual("", self.accepted(*SMALL).stderr)
