@@ -92,8 +92,8 @@ def has_earlier_run(out):
             if file.readline() == NOT_ENDED:
                 return True
         with open(os.path.join(out, "overview.json"), encoding="utf-8") as file:
-            return "situations" in json.load(file)
-    except (OSError, ValueError, TypeError):
+            return json.load(file).get("what") == "scripts/demo.py"
+    except (OSError, ValueError, AttributeError):
         return False
 
 

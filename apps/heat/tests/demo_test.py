@@ -140,7 +140,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn(f"{self.out} has files that are not of an earlier run, such as mine.png", refused.stderr)
         self.assertEqual((sorted(os.listdir(self.out)), self.report()), (before, "my report"))
-        for earlier in ({"report.txt": "The demonstration has not ended.\n"}, {"report.txt": "ended", "overview.json": '{"situations": []}'}):
+        for earlier in ({"report.txt": "The demonstration has not ended.\n"}, {"report.txt": "ended", "overview.json": '{"what": "scripts/demo.py"}'}):
             for name, content in earlier.items():
                 with open(os.path.join(self.out, name), "w", encoding="utf-8") as file:
                     file.write(content)

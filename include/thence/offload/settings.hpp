@@ -15,13 +15,15 @@ namespace thence {
 struct offload_settings {
     int workers = 1;                 /**< threads that call work(); as many tasks of a step stay at home in any case */
     int receives = 4;                /**< persistent receives for metadata on each rank */
-    int in_flight = 256;             /**< tasks of a rank that may be away at once; the others stay at home */
+    int in_flight = 256;             /**< tasks of a rank that may be away at once: about that many of each step */
     std::size_t metadata_bytes = 64; /**< of the largest type of task */
     double gain = 0.7;               /**< which part of a difference of waiting times is evened out at once */
     double late = 0.25;              /**< results are late after waiting for this part of the time of the step before */
     int emergencies = 2;             /**< steps in a row with late results until a rank gets no tasks */
     int pause_steps = 10;            /**< for so many steps */
-    double lost_after = 60; /**< without a result for so many seconds finish_step() throws ::thence::lost_tasks */
+    /** without a result for so many seconds in which a rank has no task to run, but tasks that are away, finish_step()
+     *  throws ::thence::lost_tasks */
+    double lost_after = 60;
     bool any_thread = true; /**< with `MPI_THREAD_MULTIPLE`, the library's own thread runs continuations, too */
 };
 
