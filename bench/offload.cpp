@@ -50,10 +50,11 @@ void one(measure::work &work) {
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     offload::Settings settings;
-    settings.cells = 40;
+    settings.cells = static_cast<int>(work.parameter("cells"));
     settings.steps = static_cast<int>(work.parameter("steps"));
-    settings.task_seconds = 500e-6;
-    settings.uneven = {2, work.parameter("slow_rank") != 0, 0, static_cast<int>(work.parameter("every"))};
+    settings.task_seconds = static_cast<double>(work.parameter("task_us")) * 1e-6;
+    settings.uneven = {static_cast<double>(work.parameter("factor")), work.parameter("slow_rank") != 0, 0,
+                       static_cast<int>(work.parameter("every"))};
     double rounds = offload::measure_rounds(settings.values);
     MPI_Allreduce(MPI_IN_PLACE, &rounds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     offload::Cells cells(settings, work.rank(), ranks, rounds);
@@ -80,10 +81,12 @@ struct situation {
     const char *name;
     bool slow_rank;
     bool changes; // twice in a run
+    long cells = 40, task_us = 500, factor = 2;
+    int part = 1; // of the steps of the others, where a step takes longer
 };
 
 void compare(measure::session &session, const situation &in) {
-    const long steps = session.quick() ? 20 : 60;
+    const long steps = (session.quick() ? 20 : 60) / in.part;
     const auto runs = [&](std::size_t variant, int window = 0) {
         return [&session, &in, variant, window, steps] {
             return session.together(2,
@@ -93,6 +96,9 @@ void compare(measure::session &session, const situation &in) {
                                                     {"window", window},
                                                     {"steps", steps},
                                                     {"slow_rank", in.slow_rank ? 1 : 0},
+                                                    {"cells", in.cells},
+                                                    {"task_us", in.task_us},
+                                                    {"factor", in.factor},
                                                     {"every", in.changes ? steps / 3 : 0}}});
         };
     };
@@ -120,7 +126,9 @@ void compare(measure::session &session, const situation &in) {
 void judge(measure::session &session) {
     for (const situation &in :
          {situation{"a rank 2 times slower", true, false}, situation{"the slow rank changes twice", true, true},
-          situation{"cells of a rank 2 times dearer", false, false}}) {
+          situation{"cells of a rank 2 times dearer", false, false},
+          // More should move than may be in flight: what that costs after a change.
+          situation{"600 cells, the slow rank changes twice", true, true, 600, 100, 3, 2}}) {
         compare(session, in);
     }
 }
