@@ -279,6 +279,15 @@ def unusual_programs_end_as_without(given):
         assert done.returncode not in (0, 7), (what, done)
 
 
+def flushes_of_buffered_messages_are_operations(given):
+    """MPI 4.1 has them. A request that is waited for and was not counted would end another operation."""
+    file = given.folder / "report.json"
+    done = given.on_ranks(2, f"--report={file}", "--progress", "--", given.beside("unusual_program"), "buffers")
+    assert done.returncode == 7, done
+    made = [int(number) for number in re.findall(r"operations (\d)", done.stdout)]
+    assert [rank["operations"] for rank in json.loads(file.read_text())["ranks"]] == made and len(made) == 2, (made, done)
+
+
 def calls_that_hang_are_reported(given):
     """Rank 1 comes a second late. What rank 0 waits in is reported; and of rank 1 at most the barrier, in which it is, too: on
     a loaded machine that lasts."""

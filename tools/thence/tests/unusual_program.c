@@ -164,6 +164,28 @@ static int sessions(void) {
 }
 #endif
 
+/* A buffered message, and an operation that waits until it is sent. @return the number of operations of that. */
+static int flushes_buffer(int *right) {
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    static char room[1000 + MPI_BSEND_OVERHEAD];
+    MPI_Request requests[2];
+    void *detached = NULL;
+    int bytes = 0;
+    MPI_Buffer_attach(room, sizeof room);
+    MPI_Irecv(in, 1000, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Bsend(out, 1000, MPI_BYTE, rank, 1, MPI_COMM_WORLD);
+    MPI_Buffer_iflush(&requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Buffer_flush();
+    MPI_Buffer_detach(&detached, &bytes);
+    *right = *right && in[999] == out[999];
+    return 2;
+#else
+    (void)right;
+    return 0; /* this MPI has none */
+#endif
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int right = 0;
@@ -188,6 +210,8 @@ int main(int argc, char **argv) {
         right = right && execs();
     } else if (strcmp(what, "files") == 0) {
         right = right && writes_and_reads();
+    } else if (strcmp(what, "buffers") == 0) {
+        printf("operations %d\n", 2 + flushes_buffer(&right));
     } else if (strcmp(what, "signals") == 0) {
         right = right && signals();
     } else if (asks_tools) {
