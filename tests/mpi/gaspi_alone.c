@@ -33,5 +33,6 @@ int main(void) {
     NEED(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK) == GASPI_SUCCESS);
     NEED(calls == 1);
     NEED(gaspi_proc_term(GASPI_BLOCK) == GASPI_SUCCESS);
+    NEED(gaspi_proc_init(GASPI_BLOCK) == GASPI_ERROR); /* MPI does not begin again */
     return 0;
 }
