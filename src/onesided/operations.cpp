@@ -178,7 +178,7 @@ int put_by_messages(const void *from, std::uint64_t bytes, const location &to, c
     }
     code = in.wires().send(*p, to.rank);
     if (code != MPI_SUCCESS) {
-        wire::transport::abandon(data);
+        wire::transport::abandon_send(data, in.is_gone(to.rank));
         return code;
     }
     rest.is_under_way(data, 0, serial);

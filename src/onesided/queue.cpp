@@ -130,7 +130,8 @@ bool queue::is_complete(pending &each, bool is_oldest, bool makes_progress, int 
         error = mpi::table.Test(&each.request, &flag, &status);
     }
     if (error == MPI_SUCCESS && flag == 0 && each.is_hopeless()) {
-        if (!wire::transport::abandon(each.request)) {
+        if (each.is_reply() ? !wire::transport::abandon(each.request)
+                            : !wire::transport::abandon_send(each.request, each.of_target->gone)) {
             each.local_use = nullptr; // MPI may use the memory, so the part stays in use
         }
         error = MPI_ERR_OTHER;
@@ -139,8 +140,8 @@ bool queue::is_complete(pending &each, bool is_oldest, bool makes_progress, int 
         return error != MPI_SUCCESS;
     }
     int length = 0;
-    if (each.expected != 0 && (mpi::table.Get_count(&status, MPI_BYTE, &length) != MPI_SUCCESS ||
-                               static_cast<std::uint64_t>(length) != each.expected)) {
+    if (each.is_reply() && (mpi::table.Get_count(&status, MPI_BYTE, &length) != MPI_SUCCESS ||
+                            static_cast<std::uint64_t>(length) != each.expected)) {
         error = MPI_ERR_OTHER;
     }
     return true;

@@ -29,7 +29,7 @@ struct pending {
     pending *next = nullptr;
     MPI_Request request = MPI_REQUEST_NULL;
     std::uint64_t number = 0;      // in the order of the queue
-    std::uint64_t expected = 0;    // bytes of a reply; fewer: the target has no such segment
+    std::uint64_t expected = 0;    // bytes of a reply; fewer: the target has no such segment. 0: it is a send
     std::uint32_t serial = 0;      // of the reply, or of the message with the data; 0: there is neither
     std::uint64_t tag = 0;         // of a user of the space (gaspi)
     std::uint32_t completions = 0; // how often the tag is reported; 0: not
@@ -44,6 +44,7 @@ struct pending {
     pending *end = nullptr;                 // of what this is a part of
     std::atomic<long> *local_use = nullptr; // of the local part, counted down at completion
     health *of_target = nullptr;            // told if it fails. It fails if the target is gone
+    bool is_reply() const noexcept { return expected != 0; }
     // Whether the target will not answer any more.
     bool is_hopeless() const noexcept { return of_target != nullptr && of_target->will_not_answer(serial); }
 

@@ -128,12 +128,14 @@ TEST_F(queue_rules, no_callback_runs_while_its_thread_tests_the_queue) {
     EXPECT_EQ(left, 0);
 }
 
+// A send, which is not cancelled, and a reply.
 TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_process_that_is_gone) {
     onesided::health target;
     std::atomic<long> uses{2};
     MPI_Request requests[2] = {world.start(), world.start()};
     for (MPI_Request each : requests) {
         pending &p = made(each);
+        p.expected = each == requests[1] ? 8 : 0;
         p.of_target = &target;
         p.local_use = &uses;
         of.add(p);
@@ -141,8 +143,10 @@ TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_proce
     of.look();
     EXPECT_EQ(of.size(), 2);
     target.gone = true;
-    world.cancelling = on_cancel::ignore; // they are matched
+    world.cancelling = on_cancel::ignore; // it is matched
+    const auto cancelled = world.cancel_calls.load();
     of.look();
+    EXPECT_EQ(world.cancel_calls, cancelled + 1) << "to cancel a send to a process that is gone ends one of MPICH";
     EXPECT_EQ(of.size(), 0) << "nobody waits for them";
     EXPECT_NE(of.take_error(), MPI_SUCCESS);
     EXPECT_EQ(uses, 2);
@@ -151,6 +155,7 @@ TEST_F(queue_rules, a_part_stays_in_use_if_mpi_goes_on_with_a_message_of_a_proce
     }
     world.cancelling = on_cancel::complete_at_once;
     pending &p = made(world.start());
+    p.expected = 8;
     p.of_target = &target;
     p.local_use = &uses;
     of.add(p);

@@ -146,6 +146,14 @@ bool transport::abandon(MPI_Request &request) noexcept {
     return false;
 }
 
+bool transport::abandon_send(MPI_Request &request, bool is_receiver_gone) noexcept {
+    if (!is_receiver_gone) {
+        return abandon(request);
+    }
+    table.Request_free(&request);
+    return false;
+}
+
 std::uint32_t transport::next_serial() noexcept {
     const std::uint32_t next = last_serial_.fetch_add(1, std::memory_order_relaxed) + 1;
     return next != 0 ? next : next_serial();

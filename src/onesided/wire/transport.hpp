@@ -52,8 +52,10 @@ public:
     // Sends a packet, and owns it from then on. Returns an error code: then it was not sent.
     int send(packet &p, int process) noexcept;
     // Of a message that will not complete: the other process is gone, or does not learn of it. False: it is matched
-    // already, and MPI may still use its memory.
+    // already, or was not cancelled, and MPI may still use its memory.
     static bool abandon(MPI_Request &request) noexcept;
+    // The same for a send. To a process that is gone it is not cancelled: that ends a process of MPICH 5 with UCX.
+    static bool abandon_send(MPI_Request &request, bool is_receiver_gone) noexcept;
     // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
     // fewer tags than that.
     std::uint32_t next_serial() noexcept;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three ranks, of which the last one is killed while the others wait for it: their calls return errors, the state
-// vector shows it, and the two go on without it. MPI itself cannot end then, so the program leaves by _exit.
+// Three ranks, of which the last one stops and is killed while others send to it and wait for it: their calls return
+// errors, the state vector shows it, and the two go on without it. MPI itself cannot end then, so the program leaves by
+// _exit.
 #include <GASPI_Ext.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -20,6 +23,37 @@ void expect(const char *what, gaspi_return_t found, gaspi_return_t expected) {
         std::printf("FAULT: %s: %d instead of %d\n", what, found, expected);
         ++faults;
     }
+}
+
+// The last rank tells the others its number in the system, and stops when they know it.
+void stop() {
+    gaspi_pointer_t memory = nullptr;
+    gaspi_segment_ptr(0, &memory);
+    *static_cast<pid_t *>(memory) = getpid();
+    for (gaspi_rank_t to = 0; to < 2; ++to) {
+        expect("tell", gaspi_write_notify(0, 0, to, 0, 99'000, sizeof(pid_t), 20, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    for (gaspi_notification_id_t id = 20; id < 22; ++id) {
+        gaspi_notification_id_t found = 0;
+        expect("they know", gaspi_notify_waitsome(0, id, 1, &found, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    std::raise(SIGSTOP);
+}
+
+// Returns its number when it has stopped.
+pid_t wait_until_stopped(gaspi_rank_t rank) {
+    gaspi_pointer_t memory = nullptr;
+    gaspi_segment_ptr(0, &memory);
+    gaspi_notification_id_t found = 0;
+    expect("told", gaspi_notify_waitsome(0, 20, 1, &found, GASPI_BLOCK), GASPI_SUCCESS);
+    const pid_t process = *reinterpret_cast<const pid_t *>(static_cast<const unsigned char *>(memory) + 99'000);
+    expect("know", gaspi_notify(0, 2, 20U + rank, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    const std::string file = "/proc/" + std::to_string(process) + "/stat";
+    for (char state = ' '; state != 'T';) { // it has its packet before that
+        std::ifstream(file).ignore(1000, ')') >> state;
+        std::this_thread::yield();
+    }
+    return process;
 }
 
 } // namespace
@@ -51,10 +85,20 @@ int main() {
     }
     expect("barrier of all", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
     if (rank == 2) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the others wait
-        std::raise(SIGKILL);
+        stop();
+    }
+    const pid_t last = wait_until_stopped(rank);
+    for (int i = 0; i < 20; ++i) { // more than MPI sends before it is received
+        expect("write to one that has stopped", gaspi_write(0, 0, 2, 0, 0, 90'000, 2, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    expect("barrier of two", gaspi_barrier(pair, GASPI_BLOCK), GASPI_SUCCESS);
+    if (rank == 0) {
+        kill(last, SIGKILL);
     }
     expect("barrier without one", gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_ERROR);
+    const char *const way = std::getenv("THENCE_ONESIDED");
+    const bool by_messages = way != nullptr && std::string_view(way) == "messages";
+    expect("wait for these", gaspi_wait(2, GASPI_BLOCK), by_messages ? GASPI_ERROR : GASPI_SUCCESS);
     gaspi_state_t states[3] = {};
     expect("states", gaspi_state_vec_get(states), GASPI_SUCCESS);
     if (states[2] != GASPI_STATE_CORRUPT || std::count(states, states + 3, GASPI_STATE_HEALTHY) != 2) {
