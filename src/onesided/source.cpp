@@ -205,6 +205,13 @@ void no_longer_waits() noexcept {
     waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+no_callbacks::no_callbacks() noexcept {
+    ++continuation::this_thread.busy;
+}
+no_callbacks::~no_callbacks() {
+    --continuation::this_thread.busy;
+}
+
 long call(notification::arrived_list &ready, long limit) noexcept {
     long called = 0;
     while (notification::waiter *const w = ready.pop()) {

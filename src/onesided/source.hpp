@@ -35,6 +35,14 @@ THENCE_INTERNAL void call_later(notification::waiter &called) noexcept;
 void one_more_waits() noexcept;
 THENCE_INTERNAL void no_longer_waits() noexcept;
 
+// While it exists, no callback runs on this thread. For the libraries above.
+class THENCE_INTERNAL no_callbacks {
+public:
+    no_callbacks() noexcept;
+    no_callbacks &operator=(no_callbacks &&) = delete;
+    ~no_callbacks();
+};
+
 // Calls what waits: waiters of callbacks if callbacks may run on this thread, else they wait in a list for the next
 // run. Returns how many it has called.
 long call(notification::arrived_list &ready, long limit) noexcept;

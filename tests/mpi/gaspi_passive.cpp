@@ -138,4 +138,51 @@ TEST_F(gaspi, callbacks_send_and_receive_passive_messages_inside_calls_that_do) 
     EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);
 }
 
+// One message may be under way.
+class gaspi_passive_queue : public gaspi {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(gaspi_config_get(&before_), GASPI_SUCCESS);
+        gaspi_config_t config = before_;
+        config.passive_queue_size_max = 1;
+        ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
+        gaspi::SetUp();
+    }
+    void TearDown() override {
+        gaspi::TearDown();
+        EXPECT_EQ(gaspi_config_set(before_), GASPI_SUCCESS);
+    }
+
+private:
+    gaspi_config_t before_{};
+};
+
+TEST_F(gaspi_passive_queue, a_callback_waits_for_room_that_the_call_waits_for_too) {
+    make(0, 2 * longest);
+    if (rank % 2 == 0 && size > 1) {
+        ASSERT_EQ(gaspi_passive_send(0, 0, next, longest, GASPI_BLOCK), GASPI_SUCCESS);
+        MPI_Request cr = MPI_REQUEST_NULL;
+        ASSERT_EQ(thence_cr_create(THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL, &cr), MPI_SUCCESS);
+        static gaspi_rank_t to = 0;
+        to = next;
+        const auto send = [](int, MPI_Status *, void *) -> int {
+            EXPECT_EQ(gaspi_notify(0, to, 0, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+            EXPECT_EQ(gaspi_passive_send(0, 0, to, 8, GASPI_BLOCK), GASPI_SUCCESS);
+            return MPI_SUCCESS;
+        };
+        MPI_Request complete = MPI_REQUEST_NULL;
+        int flag = 0;
+        ASSERT_EQ(thence_attach(1, &complete, send, nullptr, 0, MPI_STATUSES_IGNORE, cr, &flag), MPI_SUCCESS);
+        ASSERT_EQ(gaspi_passive_send(0, 0, next, 8, GASPI_BLOCK), GASPI_SUCCESS) << "the callback runs in this call";
+        EXPECT_EQ(thence_wait(&cr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);
+    } else if (size > 1) {
+        EXPECT_EQ(await(0, 0), 1U);
+        gaspi_rank_t from = 9;
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(gaspi_passive_receive(0, longest, &from, longest, GASPI_BLOCK), GASPI_SUCCESS);
+        }
+    }
+}
+
 } // namespace

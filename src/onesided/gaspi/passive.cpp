@@ -8,10 +8,12 @@
 // Invariants:
 //  - MPI is not called under the mutex, since a call of MPI may run callbacks, and these may send and receive.
 //  - A message stays at its place in its list until it is over. A thread that tests it sets `is_tested` meanwhile: then
-//    no other thread tests it, or takes it out. So messages of one process stay in their order.
+//    no other thread tests it, or takes it out. So messages of one process stay in their order. No callback runs in the
+//    test: it might wait for this message.
 //  - One thread at a time asks MPI for the next message and adds that. A callback in it may, on the same thread: what
 //    it is told of comes before what the call is told of in which it runs.
 #include "onesided/gaspi/process.hpp"
+#include "onesided/source.hpp"
 
 #include <PGASPI.h>
 
@@ -72,7 +74,11 @@ void test_each(std::list<Message> &list, MayTest may_test, Test test, Take take)
         }
         next->is_tested = true;
         guard.unlock();
-        const bool is_over = test(*next);
+        bool is_over = false;
+        {
+            const onesided::no_callbacks in_test;
+            is_over = test(*next);
+        }
         guard.lock();
         const auto tested = next++;
         tested->is_tested = false;
