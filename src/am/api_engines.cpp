@@ -75,7 +75,7 @@ failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure 
 
 // Those of the process, in the order in which they were made.
 constinit std::mutex engines_mutex;
-constinit std::vector<message_engine *> engines; // under the mutex
+std::vector<message_engine *> &engines = *new std::vector<message_engine *>; // under the mutex; never destroyed
 
 // Those whose memory MPI may still use, and those that MPI_Finalize has ended, whose handles the program has. They
 // stay, and a tool that looks for lost memory finds them here.

@@ -30,8 +30,9 @@ std::size_t block_bytes_of(const void *memory, std::size_t bytes, unsigned notif
 
 } // namespace
 
-const wire::local_part segment::no_own{};
-const part segment::unknown{};
+// Never destroyed: threads may be in calls while the process exits.
+const wire::local_part &segment::no_own = *new wire::local_part{};
+const part &segment::unknown = *new part{};
 
 segment::segment(space &of, int its_number)
     : in(of), number(its_number), waiting(notification::slots()), parts_(static_cast<std::size_t>(of.size())) {

@@ -108,8 +108,8 @@ public:
     notification::waiters waiting;
 
 private:
-    static const wire::local_part no_own;
-    static const part unknown;
+    static const wire::local_part &no_own;
+    static const part &unknown;
 
     segment(space &of, int its_number);
     void set_part(int rank, std::unique_ptr<part> now) noexcept;

@@ -9,6 +9,7 @@
 #include "core/mpi/calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -23,9 +24,11 @@ base::ready_queue<continuation> any_thread_queue;
 // Allocates the slots of the arena. A slot that has held a CR without THENCE_CR_REPORT_FAILED is used for one with it
 // only when no other is left: thence_cr_create() promises that, since the Fortran binding keeps which CRs have it.
 struct cr_slots {
+    // Never destroyed: threads free CRs while the process exits.
+    using reusable_slots = std::array<std::vector<std::uint32_t>, 2>;
     static inline std::mutex mutex;
-    static inline std::vector<std::uint32_t> reusable[2]; // [1]: the last CR there had THENCE_CR_REPORT_FAILED
-    static inline std::atomic<std::uint32_t> used{0};     // slots that ever held one
+    static inline reusable_slots &reusable = *new reusable_slots; // [1]: the last CR there had THENCE_CR_REPORT_FAILED
+    static inline std::atomic<std::uint32_t> used{0};             // slots that ever held one
 
     static continuation_request *at(std::uint32_t index) noexcept {
         return reinterpret_cast<continuation_request *>(cr_arena + std::size_t{index} * cr_bytes);

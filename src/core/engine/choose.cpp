@@ -14,7 +14,7 @@ void (*visit_watched)(operation_visitor, void *) = nullptr;
 
 namespace {
 
-std::string explanation; // the text of why() for testsome
+std::string &explanation = *new std::string; // the text of why() for testsome; never destroyed
 
 engine *make_native(const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)

@@ -43,7 +43,7 @@ std::string first_line_of_version() {
 } // namespace
 
 const char *library() {
-    static const std::string line = first_line_of_version();
+    static const std::string &line = *new std::string(first_line_of_version()); // used until the process ends
     return line.c_str();
 }
 

@@ -10,7 +10,8 @@ std::atomic<long> persistent_count{0};
 
 namespace {
 std::mutex mutex;
-std::unordered_map<MPI_Request, cancelling> requests;
+// Never destroyed: threads free requests while the process exits.
+std::unordered_map<MPI_Request, cancelling> &requests = *new std::unordered_map<MPI_Request, cancelling>;
 } // namespace
 
 void note_persistent(MPI_Request request, cancelling what) {

@@ -33,8 +33,8 @@ base::pool<generalized> objects;
 base::thread_cache<generalized> free_objects{}; // of all threads
 std::size_t used = 0;                           // objects, and how many the tables have room for
 std::size_t room = 0;
-handle_table<generalized> by_handle;
-long with_poll_function = 0; // not complete, or failed, as the next
+handle_table<generalized> &by_handle = *new handle_table<generalized>; // never destroyed: the helper outlives main()
+long with_poll_function = 0;                                           // not complete, or failed, as the next
 long with_wait_function = 0;
 
 const MPI_Status *empty = nullptr; // set before the first start

@@ -17,8 +17,9 @@
 
 namespace thence::grequest {
 
-polled_list may_call_mpi;
-polled_list never_call_mpi;
+// Never destroyed: the helper thread polls them until the process has ended.
+polled_list &may_call_mpi = *new polled_list;
+polled_list &never_call_mpi = *new polled_list;
 std::atomic<bool> is_set_up{false};
 
 namespace {

@@ -13,8 +13,8 @@
 
 namespace thence::grequest {
 
-extern THENCE_HIDDEN polled_list may_call_mpi;
-extern THENCE_HIDDEN polled_list never_call_mpi;
+extern THENCE_HIDDEN polled_list &may_call_mpi;
+extern THENCE_HIDDEN polled_list &never_call_mpi;
 
 // Make room in both lists for all requests and all async functions. False if memory is exhausted. With the lock.
 bool room_for_requests(std::size_t count) noexcept;

@@ -24,7 +24,9 @@ namespace {
 using mpi::table;
 
 std::mutex mutex; // guards these
-std::vector<std::unique_ptr<group>> groups;
+// Never destroyed: the end of a group waits for the other processes, which a process that exits without MPI_Finalize
+// must not.
+std::vector<std::unique_ptr<group>> &groups = *new std::vector<std::unique_ptr<group>>;
 
 std::atomic<bool> mpi_has_ended{false}; // finalize() was called since
 

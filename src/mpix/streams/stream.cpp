@@ -18,9 +18,10 @@ namespace thence::streams {
 namespace {
 
 std::mutex mutex; // guards the table and the use of MPI's own streams
-std::vector<std::unique_ptr<context>> table;
-std::vector<int> unused;     // indices of the table
-bool native_refused = false; // MPI gave no stream although none was in use
+// Never destroyed: the end of a stream calls functions of the program, which must not happen while the process exits.
+std::vector<std::unique_ptr<context>> &table = *new std::vector<std::unique_ptr<context>>;
+std::vector<int> &unused = *new std::vector<int>; // indices of the table
+bool native_refused = false;                      // MPI gave no stream although none was in use
 long natives = 0;
 
 context *at(int handle) noexcept { // under the mutex

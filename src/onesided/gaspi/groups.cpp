@@ -12,9 +12,10 @@ namespace thence::gaspi {
 
 namespace {
 
-std::array<group, 256> groups;
-std::mutex committed_mutex;                       // guards it
-std::map<std::uint64_t, std::uint64_t> committed; // how many groups of these ranks
+// Never destroyed, as the next: threads may be in calls while the process exits.
+std::array<group, 256> &groups = *new std::array<group, 256>;
+std::mutex committed_mutex;                                    // guards it
+auto &committed = *new std::map<std::uint64_t, std::uint64_t>; // how many groups of these ranks
 
 std::uint64_t hash_of(const std::vector<gaspi_rank_t> &ranks) noexcept {
     std::uint64_t hash = 0xcbf29ce484222325U;

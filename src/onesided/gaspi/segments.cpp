@@ -24,7 +24,7 @@ struct registration_of_part {
     bool is_known() const noexcept { return known >= sent; }
     bool is_refused() const noexcept { return refused != 0 && refused == sent; }
 };
-std::vector<registration_of_part> registrations;
+auto &registrations = *new std::vector<registration_of_part>; // never destroyed: the helper thread outlives main()
 std::uint64_t last_number = 0;
 // What a call that has timed out has done.
 enum class stage : unsigned char { none, registering, barrier };

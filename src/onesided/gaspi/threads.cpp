@@ -17,7 +17,8 @@ namespace thence::gaspi {
 namespace {
 
 std::mutex threads_mutex; // guards these
-std::condition_variable all_here;
+// Never destroyed: the destructor waits for the threads that wait there, and would for ever in exit().
+std::condition_variable &all_here = *new std::condition_variable;
 int total = 0; // 0: not begun
 int registered = 0;
 int waiting = 0;

@@ -23,8 +23,10 @@ struct contribution {
     bool has_failed = false;
 };
 
-std::mutex table_mutex;                                                        // guards the table
-std::map<std::tuple<std::uint64_t, std::uint64_t, int>, contribution> arrived; // key; number and direction; rank
+std::mutex table_mutex; // guards the table
+// Key; number and direction; rank. Never destroyed: the helper thread outlives main().
+using contributions = std::map<std::tuple<std::uint64_t, std::uint64_t, int>, contribution>;
+contributions &arrived = *new contributions;
 std::atomic<bool> lost_some{false}; // there was no memory for one: calls fail
 
 // False: it cannot be sent.
