@@ -50,6 +50,7 @@ std::atomic<const char *> obstacle_{nullptr}; // the reason why there can be no 
 std::atomic<bool> refused_{false};            // the last attempt to start the thread has failed
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
+std::atomic<bool> has_ended_{true}; // the thread calls no function of a user any more
 
 // Workers of task runtimes that do the helper's work now. Invariant: a worker counts itself, then reads `stop_`;
 // helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the
@@ -270,7 +271,12 @@ bool require_helper() {
     // Before the thread can rest: a thread that attaches then must see that it has to wake the helper.
     running_.store(true, std::memory_order_seq_cst);
     try {
-        thread_ = detail::start_thread(&run);
+        has_ended_.store(false);
+        thread_ = detail::start_thread([] {
+            run();
+            has_ended_.store(true);
+            has_ended_.notify_all();
+        });
         refused_ = false;
     } catch (const std::system_error &) {
         running_.store(false, std::memory_order_release);
@@ -313,18 +319,28 @@ void helper_wake() noexcept {
     }
 }
 
+// Waits without the mutex for the callbacks that run on the helper and on workers: they may start it, or ask about it.
+// It still counts as running then.
 void helper_tear_down() noexcept {
-    std::scoped_lock guard(mutex_);
-    obstacle_ = "not possible: MPI_Finalize has been called";
-    if (!running_.load(std::memory_order_relaxed)) {
-        return;
+    {
+        const std::scoped_lock guard(mutex_);
+        obstacle_ = "not possible: MPI_Finalize has been called";
+        if (!running_.load(std::memory_order_relaxed)) {
+            return;
+        }
+        stop_.store(true, std::memory_order_seq_cst);
+        epoch_.fetch_add(1, std::memory_order_seq_cst);
+        epoch_.notify_one();
     }
-    stop_.store(true, std::memory_order_seq_cst);
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    epoch_.notify_one();
-    thread_.join();
+    if (!on_helper_thread) { // there, the join below ends the process
+        has_ended_.wait(false);
+    }
     for (base::spin_wait wait; workers_inside_.load(std::memory_order_seq_cst) != 0;) {
         wait();
+    }
+    const std::scoped_lock guard(mutex_);
+    if (thread_.joinable()) {
+        thread_.join();
     }
     running_.store(false, std::memory_order_release);
 }
