@@ -6,7 +6,8 @@
  * As in request.cpp (complete, poll_claimed, end_claim, release): two threads pass over the list, another one may call
  * MPI_Grequest_complete, or the poll function does. Without libthence that call in the poll function does not come to us:
  * the request is then complete when the function returns. MPI calls release() once, when the request is complete and the
- * program has no handle of it; that may be before the poll function has returned.
+ * program has no handle of it; that may be before the poll function has returned. MPI_Finalize (source.cpp: tear_down;
+ * forget_all) empties the list while threads may poll. What nobody has completed by then has failed, so that no wait hangs.
  *
  * Mutations, each of which must be found:
  *   TELL_WHILE_CLAIMED   MPI is told although a poll function runs
@@ -14,6 +15,7 @@
  *   NO_CLAIM             a thread calls the poll function although another one does
  *   GIVE_WHILE_CLAIMED   release() gives the object back although it is claimed
  *   UNSEEN               nobody looks whether the request is complete when the poll function has returned
+ *   FORGET_CLAIMED       MPI_Finalize gives up a request that is claimed, as one without a poll function
  */
 
 #define PASSES 2
@@ -28,6 +30,7 @@ byte told;        /* how often MPI was told */
 bool by_us;       /* that came through us */
 bool asked;       /* the program has called MPI_Grequest_complete, which it may do once */
 byte given;       /* how often the object was given back */
+bool finalized;   /* the list is emptied for good */
 
 inline mark_done() { is_done = true; listed = false }
 inline tell() { told++; assert(told == 1) }
@@ -81,6 +84,10 @@ proctype passing() {
                 :: released -> released = false; give()
                 :: !released && (is_done || unseen) -> mark_done()
                 :: !released && !is_done && !unseen && wanted -> mark_done(); telling = true
+                :: !released && !is_done && !unseen && !wanted && !listed -> /* forgotten */
+                    wanted = true;
+                    mark_done();
+                    telling = true
                 :: else
                 fi
             };
@@ -106,6 +113,7 @@ proctype completer() {
 #else
             :: false
 #endif
+            :: is_done && wanted /* MPI has been told */
             :: else ->
                 telling = true;
 #ifndef NOT_DONE
@@ -138,15 +146,44 @@ proctype mpi() {
     fi
 }
 
+/* MPI_Finalize, unless the program goes on. */
+proctype finalize() {
+    bool telling = false;
+    if
+    :: atomic { finalized = true; listed = false };
+        atomic {
+            if
+            :: is_done
+            :: !is_done && claimed ->
+#ifdef FORGET_CLAIMED
+                mark_done()
+#else
+                skip
+#endif
+            :: else ->
+                wanted = true;
+                mark_done();
+                telling = true
+            fi
+        };
+        if
+        :: telling -> by_us = true; tell()
+        :: else
+        fi
+    :: skip
+    fi
+}
+
 init {
     atomic {
         run passing();
         run passing();
         run completer();
+        run finalize();
         run mpi()
     };
     (_nr_pr == 1);
     assert(running == 0 && !claimed);
     assert(given == told);
-    assert(told != 0 || !wanted)
+    assert(told != 0 || (!wanted && !finalized))
 }

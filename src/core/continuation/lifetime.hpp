@@ -38,8 +38,8 @@ THENCE_INTERNAL void finalizing() noexcept;
 bool has_ended() noexcept;
 
 // A room above that holds requests or functions of the user. Its functions are called once at MPI_Finalize: the first
-// while everything still works, the second when the library is torn down. Each may be null. Then
-// they are not called again.
+// while everything still works, the second when the library is torn down. The helper thread still runs then, and may be
+// in a function of the user that the room has called. Each may be null. Then they are not called again.
 struct finalize_functions {
     void (*finalizing)() noexcept;
     void (*tear_down)() noexcept;

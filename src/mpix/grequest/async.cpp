@@ -52,12 +52,13 @@ bool poll(thence_async &thing) noexcept {
     const int answer = thing.function(&thing);
     const std::scoped_lock guard(room_lock);
     thing.claimed = false;
-    if (answer != THENCE_ASYNC_DONE) {
+    const bool forgotten = thing.at == polled::not_listed; // MPI_Finalize has emptied the lists meanwhile
+    if (answer != THENCE_ASYNC_DONE && !forgotten) {
         return false;
     }
     list_of(thing).remove(thing);
     things.give(free_things, &thing);
-    --running;
+    running -= forgotten ? 0 : 1;
     return true;
 }
 
@@ -67,7 +68,6 @@ long running_async() noexcept {
 }
 
 void forget_all_async() noexcept {
-    const std::scoped_lock guard(room_lock);
     running = 0;
 }
 

@@ -23,6 +23,7 @@ bool poll(thence_async &thing) noexcept;
 
 // How many are not done.
 long running_async() noexcept;
+// The lists are emptied. With the lock.
 void forget_all_async() noexcept;
 
 } // namespace thence::grequest

@@ -45,7 +45,7 @@ public:
         }
         return found;
     }
-    // Does nothing if the table was cleared.
+    // Does nothing if it is not there.
     void erase(const Object &object) noexcept {
         for (Object **link = &list_of(object.request); *link != nullptr; link = &(*link)->next_of_hash) {
             if (*link == &object) {
@@ -61,7 +61,18 @@ public:
             }
         }
     }
-    void clear() noexcept { lists_.assign(lists_.size(), nullptr); }
+    template <class Predicate> void erase_if(Predicate &&predicate) noexcept {
+        for (Object *&first : lists_) {
+            for (Object **link = &first; *link != nullptr;) {
+                Object &each = **link;
+                if (predicate(each)) {
+                    *link = each.next_of_hash;
+                } else {
+                    link = &each.next_of_hash;
+                }
+            }
+        }
+    }
 
 private:
     Object *&list_of(MPI_Request handle) noexcept {

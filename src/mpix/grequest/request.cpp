@@ -141,6 +141,17 @@ int release(void *object) {
     return !progress::interposed.calls && asks_complete(g);
 }
 
+// MPI_Finalize has emptied the lists while the request was claimed. With the lock.
+inline bool is_forgotten(const generalized &g) noexcept {
+    return g.of_user.poll != nullptr && g.at == polled::not_listed;
+}
+// A wait for a request that nobody polls any more would never end, so MPI is told that it has failed with the error
+// that this returns. Its user may complete it later. With the lock.
+int nobody_polls(generalized &g) noexcept {
+    g.completion_wanted.store(true, std::memory_order_relaxed);
+    return MPI_ERR_OTHER;
+}
+
 // A function of the user has returned `code`. Ends the claim. Returns true if the request has ended; it may not exist
 // any more then.
 [[gnu::always_inline]] inline bool end_claim(generalized &g, int code) noexcept {
@@ -161,7 +172,10 @@ int release(void *object) {
             return true;
         }
         if (code == MPI_SUCCESS && !g.completion_wanted.load(std::memory_order_relaxed)) {
-            return false;
+            if (!is_forgotten(g)) {
+                return false;
+            }
+            code = nobody_polls(g);
         }
         g.error = code;
         mark_done(g);
@@ -388,33 +402,30 @@ long incomplete() noexcept {
     return count;
 }
 
-// A wait for a request that nobody polls any more would never end, so MPI is told that the request has failed. Its user
-// may complete it later.
+// The lists are empty. Who has claimed a request, such as the helper thread, ends it: see end_claim().
 void forget_all() noexcept {
-    std::vector<generalized *> nobody_polls;
+    std::vector<MPI_Request> failed_now;
     {
         const std::scoped_lock guard(room_lock);
-        by_handle.for_each([&](generalized &g) {
-            if (g.done) {
-                return;
+        by_handle.erase_if([&](generalized &g) {
+            if (g.done || g.claimed) {
+                return g.done;
             }
-            if (g.of_user.poll != nullptr && !g.claimed) {
+            bool fails = false;
+            if (g.of_user.poll != nullptr) {
                 try {
-                    nobody_polls.push_back(&g);
-                    g.error = MPI_ERR_OTHER;
-                    g.completion_wanted.store(true, std::memory_order_relaxed);
+                    failed_now.push_back(g.request);
+                    g.error = nobody_polls(g);
+                    fails = true;
                 } catch (const std::exception &) { // no memory
                 }
             }
             mark_done(g); // MPI may still free it, which then counts nothing twice
+            return !fails;
         });
-        by_handle.clear();
-        for (generalized *const each : nobody_polls) {
-            by_handle.insert(*each);
-        }
     }
-    for (const generalized *each : nobody_polls) {
-        table.Grequest_complete(each->request);
+    for (const MPI_Request each : failed_now) {
+        table.Grequest_complete(each);
     }
 }
 

@@ -103,9 +103,9 @@ void tear_down() noexcept {
         const std::scoped_lock lists(room_lock);
         may_call_mpi.clear();
         never_call_mpi.clear();
+        forget_all_async();
     }
     forget_all();
-    forget_all_async();
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "core/mpi/calls.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
+#include "mpix/grequest/async.hpp"
 
 #include <thence/progress.h>
 
@@ -190,7 +191,80 @@ TEST_P(progress_threads, complete_generalized_requests_and_call_async_functions)
     EXPECT_EQ(thence_stop_progress_thread(THENCE_STREAM_NULL), MPI_SUCCESS);
 }
 
+// What the helper thread polls while MPI_Finalize gives all up ends as the others do.
+class finalized_polls : public progress_threads {
+protected:
+    // `begin` starts what calls block() on the helper.
+    template <class Begin> void finalize_while_polled(Begin begin) {
+        EXPECT_EQ(thence_start_progress_thread(THENCE_STREAM_NULL), MPI_SUCCESS);
+        work other;
+        other.start();
+        begin();
+        while (!is_blocked) {
+            std::this_thread::yield();
+        }
+        std::thread unblocks([&] {
+            while (!is_done(*world.checked("test", other.handle))) { // until all were given up
+                std::this_thread::yield();
+            }
+            may_go_on = true;
+        });
+        thence::continuation::tear_down();
+        unblocks.join();
+        expect_failed(other);
+        is_blocked = may_go_on = false;
+    }
+    void block() {
+        is_blocked = true;
+        while (!may_go_on) {
+            std::this_thread::yield();
+        }
+    }
+    static void expect_failed(work &w) {
+        int flag = 0;
+        EXPECT_EQ(MPI_Test(&w.request, &flag, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+        EXPECT_EQ(flag, 1);
+        EXPECT_EQ(reported(), (codes{MPI_ERR_OTHER}));
+        EXPECT_EQ(w.frees, 1);
+    }
+
+    std::atomic<bool> is_blocked{false};
+    std::atomic<bool> may_go_on{false};
+};
+
+TEST_P(finalized_polls, fail_a_request) {
+    work w;
+    w.inside = [&] { block(); };
+    finalize_while_polled([&] { w.start(); });
+    w.complete(); // MPI knows already
+    expect_failed(w);
+    EXPECT_EQ(w.misuses, 0);
+}
+
+TEST_P(finalized_polls, complete_a_request_whose_work_has_ended) {
+    work w;
+    w.inside = [&] {
+        block();
+        w.ended = true;
+    };
+    finalize_while_polled([&] { w.start(); });
+    EXPECT_EQ(MPI_Wait(&w.request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    w.expect_over();
+}
+
+TEST_P(finalized_polls, count_an_async_function_once) {
+    for (const int until : {1, 2}) { // done now, or later
+        async_work a;
+        a.until = until;
+        a.inside = [&](thence_async_thing) { block(); };
+        finalize_while_polled([&] { a.start(); });
+        EXPECT_EQ(a.calls, 1);
+        EXPECT_EQ(thence::grequest::running_async(), 0);
+    }
+}
+
 THENCE_RULES(progress_threads);
+THENCE_RULES(finalized_polls);
 
 // MPICH 4.3 and later: each call handles one message, which makes it longer than one that finds nothing.
 class one_message_a_call : public on_fake {
