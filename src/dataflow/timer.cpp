@@ -31,11 +31,15 @@ public:
 
     void reserve() {
         const std::scoped_lock guard(mutex_);
-        sleepers_.reserve(++reserved_ + sleepers_.size());
+        // reserve() alone allocates exactly as much, and so copies all sleepers for each that is added.
+        if (const std::size_t needed = reserved_ + sleepers_.size() + 1; needed > sleepers_.capacity()) {
+            sleepers_.reserve(std::max(needed, 2 * sleepers_.capacity()));
+        }
         if (!started_) {
             detail::start_thread([this] { run(); }).detach();
             started_ = true;
         }
+        ++reserved_;
     }
     // Needs one call of reserve() before.
     void add(const sleeper &added) noexcept {
