@@ -22,6 +22,9 @@ void complete(p2p_operation &op) noexcept {
         op.needs_endpoint->fetch_sub(1, std::memory_order_release);
     }
     open_requests.fetch_sub(1, std::memory_order_seq_cst);
+    if (op.own_type != MPI_DATATYPE_NULL) [[unlikely]] {
+        mpi::table.Type_free(&op.own_type);
+    }
     mpi::table.Grequest_complete(op.request);
 }
 

@@ -98,6 +98,8 @@ struct p2p_operation {
     bool owned = false;                          // nobody waits for it: complete() deletes it and `room`
     bool has_request = false;                    // the user waits for `request` (requests.hpp), else for `done`
     MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype own_type =
+        MPI_DATATYPE_NULL; // that of `data`, if the user may free it and it is needed; see complete()
     std::atomic<bool> done{false};
     // Of an operation whose data MPI moves between processes:
     MPI_Request transfer = MPI_REQUEST_NULL;

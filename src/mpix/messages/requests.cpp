@@ -6,6 +6,7 @@
 #include "core/progress/progress.hpp"
 #include "mpix/messages/endpoint.hpp"
 
+#include <climits>
 #include <mutex>
 
 namespace thence::messages {
@@ -76,6 +77,10 @@ int start_request(p2p_operation &op) noexcept {
     op.has_request = true;
     if (op.data.layout != nullptr) {
         op.layout = datatype::kept_layout(*op.data.layout);
+    }
+    // A message of 2^31 bytes or more is received with the type: MPI counts no bytes beyond that.
+    if (op.data.bytes > INT_MAX && mpi::table.Type_dup(op.data.type, &op.own_type) == MPI_SUCCESS) {
+        op.data.type = op.own_type;
     }
     open_requests.fetch_add(1, std::memory_order_seq_cst);
     progress::engage();

@@ -190,20 +190,27 @@ bool transport::send(int process, const wire_header &header, p2p_operation &send
 
 void transport::start_receive(p2p_operation &receive) noexcept {
     const bool fits = receive.result.error == MPI_SUCCESS;
+    const bool has_type =
+        !receive.has_request || receive.own_type != MPI_DATATYPE_NULL; // else the user may have freed it
     int code = MPI_SUCCESS;
-    if (fits && receive.data.contiguous() && receive.data.bytes <= INT_MAX) {
-        code = table.Irecv(receive.data.row, static_cast<int>(receive.data.bytes), MPI_BYTE, receive.process,
+    if (fits && receive.data.contiguous() && receive.result.bytes <= INT_MAX) {
+        code = table.Irecv(receive.data.row, static_cast<int>(receive.result.bytes), MPI_BYTE, receive.process,
                            receive.serial, comm_, &receive.transfer);
-    } else if (fits && !receive.has_request && receive.data.count <= INT_MAX) {
+    } else if (fits && has_type && receive.data.count <= INT_MAX) {
         code = table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
                            receive.serial, comm_, &receive.transfer);
-    } else { // the message is longer than the buffer, or the user may have freed the datatype: `room` gets it first
-        receive.room = static_cast<unsigned char *>(std::malloc(receive.result.bytes + 1));
+    } else { // the message is longer than the buffer, or there is no datatype: `room` gets it first
+        const std::uint64_t bytes = std::min<std::uint64_t>(receive.result.bytes, INT_MAX);
+        if (fits && bytes < receive.result.bytes) {
+            receive.result.error = MPI_ERR_COUNT;
+        }
+        receive.result.bytes = bytes;
+        receive.room = static_cast<unsigned char *>(std::malloc(bytes + 1));
         if (receive.room == nullptr) {
             std::abort();
         }
-        code = table.Irecv(receive.room, static_cast<int>(std::min<std::uint64_t>(receive.result.bytes, INT_MAX)),
-                           MPI_BYTE, receive.process, receive.serial, comm_, &receive.transfer);
+        code = table.Irecv(receive.room, static_cast<int>(bytes), MPI_BYTE, receive.process, receive.serial, comm_,
+                           &receive.transfer);
     }
     if (code != MPI_SUCCESS) { // no data come
         std::free(std::exchange(receive.room, nullptr));

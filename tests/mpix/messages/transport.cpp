@@ -5,10 +5,12 @@
 #include "core/mpi/calls.hpp"
 #include "fake_mpi.hpp"
 #include "mpix/messages/endpoint.hpp"
+#include "mpix/messages/requests.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace {
@@ -27,6 +29,29 @@ int isend(const void *, int, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request *
 int irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
     *request = MPI_REQUEST_NULL;
     return MPI_ERR_INTERN;
+}
+struct {
+    void *buffer = nullptr;
+    int count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int freed = 0;
+} noted;
+int note_irecv(void *buffer, int count, MPI_Datatype type, int, int, MPI_Comm, MPI_Request *request) {
+    noted.buffer = buffer;
+    noted.count = count;
+    noted.type = type;
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+// A float stands for the duplicate.
+int type_dup(MPI_Datatype, MPI_Datatype *copy) {
+    *copy = MPI_FLOAT;
+    return MPI_SUCCESS;
+}
+int type_free(MPI_Datatype *type) {
+    noted.freed += *type == MPI_FLOAT ? 1 : 0;
+    *type = MPI_DATATYPE_NULL;
+    return MPI_SUCCESS;
 }
 int ibarrier(MPI_Comm, MPI_Request *request) {
     *request = MPI_REQUEST_NULL;
@@ -111,6 +136,36 @@ TEST_F(transports, a_receive_that_mpi_refuses_ends_with_an_error) {
         EXPECT_EQ(op.result.error, MPI_ERR_INTERN);
         EXPECT_EQ(op.room, nullptr);
     }
+}
+
+// MPI takes no number of bytes beyond 2^31 - 1, so the receive is one of elements. The user may have freed the type.
+TEST_F(transports, a_receive_of_4_gib_goes_to_the_buffer_of_its_request) {
+    constexpr int count = 1 << 29;
+    transport t(comm, &to_data, &here);
+    table.Irecv = &note_irecv;
+    table.Type_dup = &type_dup;
+    table.Type_free = &type_free;
+    table.Status_set_elements_x = [](MPI_Status *, MPI_Datatype, MPI_Count) -> int { return MPI_SUCCESS; };
+    table.Status_set_cancelled = [](MPI_Status *, int) -> int { return MPI_SUCCESS; };
+    auto *const op = new p2p_operation; // its request deletes it
+    double buffer = 0;
+    op->data = {&buffer, count, MPI_DOUBLE, std::uint64_t{count} * sizeof buffer, &buffer, nullptr};
+    ASSERT_EQ(start_request(*op), MPI_SUCCESS);
+    MPI_Request request = op->request;
+    op->remote = &t;
+    op->process = 0;
+    op->serial = 1;
+    op->result.bytes = op->data.bytes;
+    t.start_receive(*op);
+    EXPECT_EQ(noted.buffer, &buffer);
+    EXPECT_EQ(noted.count, count);
+    EXPECT_EQ(noted.type, MPI_FLOAT) << "the duplicate";
+    EXPECT_EQ(noted.freed, 0);
+    t.poll();
+    EXPECT_EQ(noted.freed, 1);
+    EXPECT_EQ(op->result.error, MPI_SUCCESS);
+    EXPECT_EQ(op->result.bytes, op->data.bytes);
+    table.Wait(&request, MPI_STATUS_IGNORE);
 }
 
 // The same happens when memory ends: there is no receive for a header for a while.
