@@ -178,8 +178,8 @@ THENCE_EXPORT int thence_irecv_enqueue_c(void *buf, MPI_Count count, MPI_Datatyp
 /** @brief Enqueue a wait for an operation: the queue goes on when it is complete.
  *  @param[in,out] request that of a call whose name begins with `thence_i`. Set to `MPI_REQUEST_NULL`.
  *  @param[out] status its status, set before the queue goes on, or `MPI_STATUS_IGNORE`.
- *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (it is no such request, or was waited for already); see
- *          the top of this file. A null request is no error and enqueues nothing. */
+ *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (it is no such request, or was waited for already, or the
+ *          stream was freed); see the top of this file. A null request is no error and enqueues nothing. */
 THENCE_EXPORT int thence_wait_enqueue(MPI_Request *request, MPI_Status *status);
 /** @brief Enqueue a wait for several operations of one queue.
  *  @param count    number of requests, at least 0.

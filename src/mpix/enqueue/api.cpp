@@ -51,9 +51,12 @@ int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status 
             continue;
         }
         const queues::item *operation = queues::item_of(requests[i]);
-        if (operation == nullptr) {
-            return fail(
-                call, {MPI_ERR_REQUEST, "the request is not that of an enqueued operation, or was waited for already"});
+        if (operation == nullptr || operation->owner->is_closed()) {
+            return fail(call, operation == nullptr
+                                  ? api::failure{MPI_ERR_REQUEST, "the request is not that of an enqueued operation, or"
+                                                                  " was waited for already"}
+                                  : api::failure{MPI_ERR_REQUEST, "the stream of the enqueued operation was freed:"
+                                                                  " wait by a call of MPI"});
         }
         if ((queue != nullptr && operation->owner != queue) ||
             std::find(requests, requests + i, requests[i]) != requests + i) {

@@ -47,6 +47,7 @@ bool start_request(item &it) noexcept {
     if (mpi::table.Grequest_start(&query, &freed, &cancel, &it, &it.user_request) != MPI_SUCCESS) {
         return false;
     }
+    it.owner->add_request();
     it.in_table = true;
     try {
         const std::scoped_lock guard(mutex);

@@ -15,7 +15,7 @@
 
 namespace thence::queues {
 
-queue *queue::create(const thence_queue &which) noexcept {
+owned_queue queue::create(const thence_queue &which) noexcept {
     const thence_queue_table &table = *which.table;
     if (table.use != nullptr && table.use(which.handle, 1) != 0) {
         return nullptr;
@@ -28,11 +28,11 @@ queue *queue::create(const thence_queue &which) noexcept {
         if (made->words_ != nullptr) {
             std::memset(made->words_, 0, words_bytes);
             if (add_queue(*made)) {
-                return made;
+                return owned_queue(made);
             }
             made->release(std::exchange(made->words_, nullptr));
         }
-        delete made;
+        made->drop_user();
     }
     if (table.use != nullptr) {
         table.use(which.handle, 0);
@@ -41,18 +41,30 @@ queue *queue::create(const thence_queue &which) noexcept {
 }
 
 queue::~queue() {
-    if (words_ != nullptr) {
-        remove_queue(*this);
-        for (base::spin_wait wait; inside_.load() != 0;) {
-            wait();
-        }
-        release(words_);
-        if (handle_.table->use != nullptr) {
-            handle_.table->use(handle_.handle, 0);
-        }
-    }
     spare_.delete_all();
     unused_.delete_all();
+}
+
+void queue::close() noexcept {
+    remove_queue(*this);
+    for (base::spin_wait wait; inside_.load() != 0;) {
+        wait();
+    }
+    release(std::exchange(words_, nullptr));
+    if (handle_.table->use != nullptr) {
+        handle_.table->use(handle_.handle, 0);
+    }
+    drop_user();
+}
+
+void queue_closer::operator()(queue *closed) const noexcept {
+    closed->close();
+}
+
+void queue::drop_user() noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete this;
+    }
 }
 
 void *queue::allocate(std::size_t bytes) noexcept {
@@ -153,6 +165,7 @@ void queue::drop_request(item &it) noexcept {
     if (last != nullptr) {
         give_item(*last);
     }
+    drop_user();
 }
 
 // Gives the item its number, and lets the queue say when it is there. False: the queue refused. `enqueueing_` is held.

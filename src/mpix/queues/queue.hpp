@@ -17,11 +17,13 @@
 //  - A status is written after the queue has reached the wait, and before the done word is set.
 //  - An item is in use until it has begun, its operation is complete, nobody can wait for it any more, and its own wait
 //    has ended. `references` counts these.
+//  - A queue exists until its stream is freed and MPI has freed the requests of all its items. `users_` counts these.
 #pragma once
 
 #include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "mpix/queues/enqueued_operation.hpp"
+#include "mpix/queues/owned_queue.hpp"
 
 #include <thence/enqueue.h>
 
@@ -97,9 +99,12 @@ extern thread_local constinit const item *item_being_started;
 class queue {
 public:
     // Returns null if memory is exhausted or the queue refuses.
-    static queue *create(const thence_queue &which) noexcept;
-    ~queue();
+    static owned_queue create(const thence_queue &which) noexcept;
     queue &operator=(queue &&) = delete;
+    // The stream is freed: no function of the queue is called any more. The queue is idle, but the program may still
+    // have requests of operations that are complete.
+    void close() noexcept;
+    bool is_closed() const noexcept { return words_ == nullptr; }
 
     const thence_queue &handle() const noexcept { return handle_; }
     bool is_idle() const noexcept { return outstanding_.load() == 0; }
@@ -128,7 +133,8 @@ public:
     // Calls that are enqueued and have not begun, for reports.
     long calls_not_begun() noexcept;
 
-    // MPI has freed the request of an operation.
+    // MPI has made the request of an operation, and has freed it.
+    void add_request() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
     void drop_request(item &it) noexcept;
     // While a thread holds a pin, the queue exists.
     void pin() noexcept { inside_.fetch_add(1); }
@@ -141,6 +147,8 @@ private:
     static constexpr std::size_t words_bytes = 2 * done_word * sizeof(std::uint32_t);
 
     explicit queue(const thence_queue &which) noexcept : handle_(which) {}
+    ~queue();
+    void drop_user() noexcept;
     static void triggered(void *self) noexcept;
     static int completed(int error, MPI_Status *status, void *data) noexcept;
     item *take_item(const enqueued_operation *what) noexcept;
@@ -179,6 +187,7 @@ private:
     std::atomic<int> kept_error_{MPI_SUCCESS}; // changes under mutex_
     std::atomic<long> outstanding_{0};         // items that have not ended
     std::atomic<long> inside_{0};              // threads that still use the queue
+    std::atomic<long> users_{1};               // the stream, and the requests that MPI has not freed
 };
 
 } // namespace thence::queues

@@ -89,7 +89,7 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
         return code;
     }
     if (has_queue) {
-        made->queue.reset(queues::queue::create(queue));
+        made->queue = queues::queue::create(queue);
         if (made->queue == nullptr) {
             mpi::table.Info_free(&made->assertions);
             return fail(call, reason::queue_refused);

@@ -13,6 +13,7 @@
 #include "core/base/visibility.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/extension.hpp"
+#include "mpix/queues/owned_queue.hpp"
 #include "mpix/streams/serial_check.hpp"
 
 #include <atomic>
@@ -27,23 +28,19 @@ inline constexpr failure queue_refused{MPI_ERR_OTHER, "the queue refused to take
 
 } // namespace thence::api::reason
 
-namespace thence::queues {
-class queue;
-}
-
 namespace thence::streams {
 
 struct context {
     int handle = mpi::stream_null;
     std::atomic<long> communicators{0};
-    std::atomic<int> serving{0};          // threads that make progress for it; more only under the mutex of the table
-    MPI_Info assertions = MPI_INFO_NULL;  // for its communicators; our copy
-    int native = mpi::stream_null;        // the stream of MPI's own below it
-    std::unique_ptr<queues::queue> queue; // null: calls alone make the order
-    serial_use use;                       // by threads, if streams are checked
+    std::atomic<int> serving{0};         // threads that make progress for it; more only under the mutex of the table
+    MPI_Info assertions = MPI_INFO_NULL; // for its communicators; our copy
+    int native = mpi::stream_null;       // the stream of MPI's own below it
+    queues::owned_queue queue;           // null: calls alone make the order
+    serial_use use;                      // by threads, if streams are checked
 
     context();
-    ~context();
+    ~context(); // gives back what MPI has made for it
 };
 
 inline constexpr int handle_prefix = 0x3d000000;
@@ -57,7 +54,7 @@ context *find(int handle) noexcept;
 
 enum class freeing { done, has_communicators, has_work, refused_by_mpi };
 // Waits until what is enqueued on the queue of the stream, if it has one, is complete. Makes progress meanwhile.
-// Returns at once if it cannot wait, in a callback, or if the stream has communicators.
+// Returns at once if it cannot wait, in a callback or after MPI_Finalize, or if the stream has communicators.
 void wait_for_work(const context &stream) noexcept;
 // Progress for the stream alone: the first begins what its queue has reached, the second polls the endpoint of MPI's
 // own. For a handle that is no stream they do nothing. No stream is destroyed while another thread is in them.

@@ -10,9 +10,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace thence::fake {
 
@@ -46,7 +49,7 @@ enum class reaching { stores, launches }; // how the queue says that it has reac
 class scripted_queue {
 public:
     explicit scripted_queue(reaching how = reaching::stores) : table_(make_table(how)) {
-        its_.reset(queues::queue::create({&table_, this}));
+        its_ = queues::queue::create({&table_, this});
         EXPECT_NE(its_, nullptr);
     }
 
@@ -58,6 +61,9 @@ public:
     queues::enqueuing enqueue(scripted_operation &what, MPI_Request *request) {
         scripted_operation *const pointer = &what;
         return its_->enqueue(operation_of(pointer), {}, request);
+    }
+    queues::enqueued_operation operation_of(scripted_operation *const &pointer) {
+        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, not_begun_, nullptr};
     }
     void push(std::function<void()> function) {
         steps_.push_back([function] {
@@ -85,18 +91,21 @@ public:
 
     queues::queue &operator*() { return *its_; }
     queues::queue *operator->() { return its_.get(); }
-    std::unique_ptr<queues::queue> release() { return std::move(its_); }
+    queues::owned_queue release() { return std::move(its_); }
     long not_begun() const { return not_begun_->load(); }
 
     int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
+    int refuse_once = -1;  // so many calls are taken, then one is refused
+    int users = 0;         // streams that use it
+    std::function<void(bool)> on_use;
+    bool in_device = false;    // buffers have to be copied
+    std::set<void *> in_use;   // memory of such copies, and the words
+    int copies_to_nothing = 0; // into such memory, after it was given back
 
 private:
     static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
-    queues::enqueued_operation operation_of(scripted_operation *const &pointer) {
-        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, not_begun_, nullptr};
-    }
     template <class Step> int add(Step step) {
-        if (refuse_after == 0) {
+        if (refuse_after == 0 || refuse_once-- == 0) {
             return 1;
         }
         refuse_after -= refuse_after > 0 ? 1 : 0;
@@ -122,6 +131,34 @@ private:
                 });
             };
         }
+        table.allocate = [](void *queue, std::size_t bytes) {
+            return *of(queue).in_use.insert(std::aligned_alloc(64, bytes)).first;
+        };
+        table.release = [](void *queue, void *memory) {
+            of(queue).in_use.erase(memory);
+            std::free(memory);
+        };
+        table.needs_copy = [](void *queue, const void *, int *is) {
+            *is = of(queue).in_device ? 1 : 0;
+            return 0;
+        };
+        table.copy = [](void *queue, void *to, const void *from, std::size_t bytes) {
+            return of(queue).add([=, &q = of(queue)] {
+                const bool is_there = q.in_use.contains(to) || q.in_use.contains(const_cast<void *>(from));
+                q.copies_to_nothing += is_there ? 0 : 1;
+                if (is_there) {
+                    std::memcpy(to, from, bytes);
+                }
+                return true;
+            });
+        };
+        table.use = [](void *queue, int on) {
+            of(queue).users += on != 0 ? 1 : -1;
+            if (of(queue).on_use) {
+                of(queue).on_use(on != 0);
+            }
+            return 0;
+        };
         table.wait = [](void *queue, std::uint32_t *word, std::uint32_t value) {
             return of(queue).add([=] { return static_cast<std::int32_t>(std::atomic_ref(*word).load() - value) >= 0; });
         };
@@ -131,7 +168,7 @@ private:
     thence_queue_table table_;
     std::shared_ptr<std::atomic<long>> not_begun_ = std::make_shared<std::atomic<long>>(0);
     std::deque<std::function<bool()>> steps_;
-    std::unique_ptr<queues::queue> its_;
+    queues::owned_queue its_;
 };
 
 } // namespace thence::fake
