@@ -2,6 +2,7 @@
 #include "mpix/enqueue/enqueue_operation.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace thence::enqueue {
@@ -34,13 +35,20 @@ bool is_memory(const void *address) noexcept {
     return address != nullptr && address != MPI_IN_PLACE && address != MPI_BOTTOM;
 }
 
-// Copies in place of those buffers of one operation that MPI does not take.
+// Copies in place of those buffers of one operation that MPI does not take. Invariant: their memory is given back here
+// only if the operation was not enqueued, and by the queue itself, in its order, if it has a copy to make.
 class copies {
 public:
     explicit copies(queues::queue &to) noexcept : queue_(to) {}
     ~copies() {
-        for (const queues::copy_back &each : kept_) {
-            queue_.release(const_cast<void *>(each.from));
+        for (queues::copy_back &each : kept_) {
+            each.bytes = 0;
+            if (!copies_in_) {
+                queue_.release(const_cast<void *>(each.from));
+            }
+        }
+        if (copies_in_) {
+            queue_.enqueue_copies(kept_);
         }
     }
     copies &operator=(copies &&) = delete;
@@ -75,14 +83,20 @@ public:
         *buffer.slot = static_cast<char *>(memory) - span.lower;
         // What the operation does not write must be the same afterwards.
         const bool must_copy = buffer.read || span.has_gaps;
-        return !must_copy || queue_.copy(memory, original, span.bytes) ? enqueuing::done : enqueuing::refused;
+        const bool copied = must_copy && queue_.copy(memory, original, span.bytes);
+        copies_in_ = copies_in_ || copied;
+        return copied || !must_copy ? enqueuing::done : enqueuing::refused;
     }
 
-    std::vector<queues::copy_back> take() noexcept { return std::move(kept_); }
+    // The operation is enqueued, which has them from now on.
+    std::vector<queues::copy_back> take() noexcept { return std::exchange(kept_, {}); }
+    // The same for a call that takes them if it enqueues the operation.
+    std::vector<queues::copy_back> &&offer() noexcept { return std::move(kept_); }
 
 private:
     queues::queue &queue_;
     std::vector<queues::copy_back> kept_;
+    bool copies_in_ = false; // the queue has a copy to make, into one of them
 };
 
 } // namespace
@@ -129,9 +143,12 @@ enqueuing enqueue_with_copies(queues::queue &to, const queues::enqueued_operatio
             }
         }
         if (request != nullptr) {
-            return to.enqueue(what, all.take(), request);
+            return to.enqueue(what, all.offer(), request);
         }
         const enqueuing how = to.enqueue(what, status);
+        if (how == enqueuing::refused_rest) {
+            all.take(); // MPI uses the memory, and the queue does not say when it does no longer
+        }
         return how == enqueuing::done ? to.enqueue_copies(all.take()) : how; // the queue is behind the wait
     } catch (const std::bad_alloc &) {
         return enqueuing::no_memory;

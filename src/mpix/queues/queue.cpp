@@ -255,7 +255,6 @@ enqueuing queue::enqueue(const enqueued_operation &what, std::vector<copy_back> 
         return enqueuing::no_memory;
     }
     it->references = 2; // its operation, and its request
-    it->copies = std::move(copies);
     if (!start_request(*it)) {
         give_item(*it);
         return enqueuing::no_memory;
@@ -268,6 +267,7 @@ enqueuing queue::enqueue(const enqueued_operation &what, std::vector<copy_back> 
         abandon_request(made);
         return enqueuing::refused;
     }
+    it->copies = std::move(copies); // only a wait for the request looks at them, and nobody has the request yet
     *request = made;
     return enqueuing::done;
 }

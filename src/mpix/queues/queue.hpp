@@ -114,7 +114,8 @@ public:
                                                                           : kept_error_.exchange(MPI_SUCCESS);
     }
 
-    // Enqueue an operation for which the queue waits, one for which it does not, and waits for such.
+    // Enqueue an operation for which the queue waits, one for which it does not, and waits for such. `copies` are taken
+    // if the operation is.
     enqueuing enqueue(const enqueued_operation &what, MPI_Status *status) noexcept;
     enqueuing enqueue(const enqueued_operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept;
     enqueuing enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept;
