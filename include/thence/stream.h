@@ -56,7 +56,7 @@ THENCE_EXPORT int thence_stream_create(MPI_Info info, thence_stream *stream);
  *  @param[in,out] stream set to ::THENCE_STREAM_NULL. What the stream stands for, such as a CUDA stream, stays.
  *  @return `MPI_ERR_ARG` (null `stream`, or it is no stream of this library); `MPI_ERR_OTHER` (a communicator of the
  *          stream exists); `MPI_ERR_PENDING` (enqueued operations are outstanding, and this is called in a callback,
- *          which must not wait). Nothing has changed then.
+ *          which must not wait, or after MPI_Finalize, when they do not end any more). Nothing has changed then.
  *  @note Threads: any, but no function of the queue: it would wait for itself. */
 THENCE_EXPORT int thence_stream_free(thence_stream *stream);
 

@@ -79,19 +79,18 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     if (native && *native != "true" && *native != "false") {
         return fail(call, {MPI_ERR_INFO_VALUE, "native is neither true nor false"});
     }
+    auto made = std::make_unique<streams::context>();
+    if (const int code = streams::copy_assertions(info, made->assertions); code != MPI_SUCCESS) {
+        return code;
+    }
     thence_queue queue{};
     bool has_queue = false;
     if (const int code = read_queue(call, info, queue, has_queue); code != MPI_SUCCESS) {
         return code;
     }
-    auto made = std::make_unique<streams::context>();
-    if (const int code = streams::copy_assertions(info, made->assertions); code != MPI_SUCCESS) {
-        return code;
-    }
     if (has_queue) {
         made->queue = queues::queue::create(queue);
         if (made->queue == nullptr) {
-            mpi::table.Info_free(&made->assertions);
             return fail(call, reason::queue_refused);
         }
     } else if (!native || *native == "true") {

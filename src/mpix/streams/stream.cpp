@@ -2,6 +2,7 @@
 #include "mpix/streams/stream.hpp"
 
 #include "core/base/spin_lock.hpp"
+#include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/scoped_errors_return.hpp"
@@ -29,6 +30,15 @@ context *at(int handle) noexcept { // under the mutex
     return index < table.size() ? table[index].get() : nullptr;
 }
 
+void give_native(int native) noexcept {
+    const std::scoped_lock guard(mutex);
+    if (mpi::usable()) {
+        const mpi::scoped_errors_return without_abort;
+        mpi::table.stream_free(&native);
+    }
+    --natives;
+}
+
 // While it exists, the stream does too.
 struct served {
     explicit served(int handle) noexcept {
@@ -50,7 +60,14 @@ struct served {
 } // namespace
 
 context::context() = default;
-context::~context() = default;
+context::~context() {
+    if (native != mpi::stream_null) {
+        give_native(native);
+    }
+    if (assertions != MPI_INFO_NULL && mpi::usable()) {
+        mpi::table.Info_free(&assertions);
+    }
+}
 
 bool add(std::unique_ptr<context> &added) noexcept {
     const std::scoped_lock guard(mutex);
@@ -86,7 +103,7 @@ void wait_for_work(const context &stream) noexcept {
     if (stream.queue == nullptr || stream.communicators.load() != 0 || !continuation::free_to_run()) {
         return;
     }
-    for (messages::waiting wait; !stream.queue->is_idle();) {
+    for (messages::waiting wait; !stream.queue->is_idle() && !continuation::has_ended();) {
         wait();
     }
 }
@@ -121,11 +138,12 @@ freeing destroy(context &stream, int &code) noexcept {
         if (stream.queue != nullptr && !stream.queue->is_idle()) {
             return freeing::has_work;
         }
-        if (stream.native != mpi::stream_null) {
+        if (stream.native != mpi::stream_null && mpi::usable()) {
             const mpi::scoped_errors_return without_abort;
             if (code = mpi::table.stream_free(&stream.native); code != MPI_SUCCESS) {
                 return freeing::refused_by_mpi;
             }
+            stream.native = mpi::stream_null;
             --natives;
         }
         const int index = stream.handle - handle_prefix;
@@ -137,9 +155,6 @@ freeing destroy(context &stream, int &code) noexcept {
     }
     if (freed->queue != nullptr) {
         progress::remove_own_communicators();
-    }
-    if (freed->assertions != MPI_INFO_NULL) {
-        mpi::table.Info_free(&freed->assertions);
     }
     return freeing::done;
 }

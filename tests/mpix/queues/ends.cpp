@@ -81,7 +81,78 @@ TEST_P(ended_queues, requests_and_stream_end_in_any_order) {
     }
 }
 
+// Streams and infos of MPI's own that are in use.
+std::atomic<int> natives{0};
+std::atomic<int> infos{0};
+
+void count_what_mpi_makes() {
+    auto &table = thence::mpi::table;
+    table.stream_create = [](MPI_Info, int *stream) -> int {
+        *stream = ++natives;
+        return MPI_SUCCESS;
+    };
+    table.stream_free = [](int *stream) -> int {
+        --natives;
+        *stream = thence::mpi::stream_null;
+        return MPI_SUCCESS;
+    };
+    table.Info_get_nkeys = [](MPI_Info, int *keys) -> int {
+        *keys = 0;
+        return MPI_SUCCESS;
+    };
+    table.Info_free = [](MPI_Info *info) -> int {
+        EXPECT_NE(*info, MPI_INFO_NULL);
+        --infos;
+        *info = MPI_INFO_NULL;
+        return MPI_SUCCESS;
+    };
+}
+
+TEST_P(ended_queues, a_stream_that_cannot_be_added_gives_back_what_mpi_made_for_it) {
+    count_what_mpi_makes();
+    auto made = std::make_unique<streams::context>();
+    made->native = streams::take_native();
+    made->assertions = world.info({});
+    infos = 1;
+    EXPECT_EQ(natives, 1);
+    made.reset();
+    EXPECT_EQ(natives, 0);
+    EXPECT_EQ(infos, 0);
+}
+
+TEST_P(ended_queues, a_queue_that_refuses_its_stream_gives_an_error) {
+    count_what_mpi_makes();
+    thence_queue_table table{};
+    table.size = sizeof table;
+    table.launch = [](void *, void (*)(void *), void *) -> int { return 1; };
+    table.wait = [](void *, std::uint32_t *, std::uint32_t) -> int { return 1; };
+    table.use = [](void *, int) -> int { return 1; };
+    const thence_queue queue{&table, nullptr};
+    thence_stream stream = 7;
+    EXPECT_EQ(thence_stream_create(
+                  world.info({{"type", "thence_queue"}, {"value", streams::to_hex(&queue, sizeof queue)}}), &stream),
+              MPI_ERR_OTHER);
+    EXPECT_EQ(stream, 7);
+    EXPECT_EQ(reported(), (codes{MPI_ERR_OTHER}));
+}
+
 THENCE_RULES(ended_queues);
+
+// The queue waits for an operation that MPI_Finalize has abandoned.
+[[noreturn]] void free_after_finalize(const variant &v) {
+    library l(v);
+    scripted_queue q;
+    scripted_operation operation;
+    q.enqueue(operation);
+    q.go();
+    operation.begins();
+    thence_stream handle = stream_of(q).handle;
+    const thence_stream before = handle;
+    thence::continuation::finalizing();
+    world.finalize();
+    const int code = thence_stream_free(&handle);
+    std::_Exit(code == MPI_ERR_PENDING && handle == before ? 0 : 1);
+}
 
 // exit() without MPI_Finalize: nothing of the program is called, since its static objects may be gone.
 [[noreturn]] void exit_with_stream(const variant &v) {
@@ -94,6 +165,10 @@ THENCE_RULES(ended_queues);
 }
 
 class streams_that_are_left : public ::testing::TestWithParam<variant> {};
+
+TEST_P(streams_that_are_left, are_not_waited_for_after_finalize) {
+    EXPECT_EXIT(free_after_finalize(GetParam()), ::testing::ExitedWithCode(0), "");
+}
 
 TEST_P(streams_that_are_left, use_nothing_of_the_program_in_exit) {
     EXPECT_EXIT(exit_with_stream(GetParam()), ::testing::ExitedWithCode(0), "");
