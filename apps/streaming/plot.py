@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from figures import Commands, fail, figures, save
 from timeline import ACTIVITY, lane_order, load_timeline, plural
 
-CHUNKS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#d45f5f", "#7f7f7f"]
+CHUNKS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#8fbf5a", "#6a5fc4"]
 HALF = 0.4  # half the height of a lane
 
 
