@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that calls exit() without MPI_Finalize ends, whatever it has made: the launcher returns its code.
+// A process that calls exit() without MPI_Finalize ends, whatever it has made, and the launcher ends the others.
 #include <thence/stream.h>
 
 #include <cstdlib>
