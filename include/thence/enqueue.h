@@ -31,7 +31,8 @@
  *  **Arguments** are as for MPI's own call. Buffers, statuses and arrays of counts belong to the operation until the
  *  queue has gone on behind it. `comm` must have a stream with a queue. The operation uses the
  *  buffers that the call names. If they are in device memory and MPI does not take such buffers, they are copied to
- *  host memory and back, in the order of the queue.
+ *  host memory and back, in the order of the queue: of an operation with a request, behind the enqueued wait for it. So
+ *  pass such a request to thence_wait_enqueue(): after MPI_Wait nothing is copied back.
  *
  *  **Errors.** A wrong communicator, or a queue that refuses, is reported at once. An operation that fails later stores
  *  its error in the status (`MPI_ERROR`) and the queue goes on. The first such error is kept: the next call that
