@@ -188,6 +188,11 @@ bool open_trace(const std::string &name, std::size_t limit) {
     return true;
 }
 
+bool trace_is_open() noexcept {
+    const std::scoped_lock guard(mutex);
+    return file != nullptr;
+}
+
 void write_trace() noexcept {
     if (getpid() != process_identity().pid) {
         return; // a child of fork(), whose exit() would write to the file of its parent

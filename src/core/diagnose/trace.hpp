@@ -23,6 +23,8 @@ std::string trace_file_name(std::string_view pattern, int rank);
 // the error, if that fails. `limit`: at most so many continuations, and calls, are recorded.
 bool open_trace(const std::string &name, std::size_t limit);
 
+bool trace_is_open() noexcept;
+
 // Writes and closes the file. Does nothing if no file is open.
 void write_trace() noexcept;
 

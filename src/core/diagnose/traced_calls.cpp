@@ -74,7 +74,8 @@ void write_outstanding(event_writer &out, std::vector<traced_call> calls) {
     }
 }
 
-void write_help(event_writer &out, std::int64_t since) {
+// @return how many intervals are missing.
+std::size_t write_help(event_writer &out, std::int64_t since) {
     const progress::helper_log helper = progress::read_helper_log();
     if (helper.thread != 0) {
         out.name("thread_name", helper.thread, "thence-helper");
@@ -86,6 +87,7 @@ void write_help(event_writer &out, std::int64_t since) {
                           member("dur", microseconds(static_cast<std::uint64_t>(each.ended - each.begun))));
         }
     }
+    return helper.dropped;
 }
 
 } // namespace
@@ -133,7 +135,7 @@ written_calls write_calls(event_writer &out, std::int64_t since) {
         write_call(out, each);
     }
     write_outstanding(out, std::move(calls));
-    write_help(out, since);
+    written.dropped += write_help(out, since);
     return written;
 }
 

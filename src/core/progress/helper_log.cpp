@@ -14,7 +14,7 @@ namespace {
 
 // Polls with shorter pauses between them are one interval.
 constexpr base::nanoseconds longest_pause = 2'000'000;
-constexpr std::size_t most_intervals = 250'000; // those that follow lengthen the last one
+constexpr std::size_t most_intervals = 250'000;
 
 std::mutex mutex; // guards what follows
 helper_log &log() {
@@ -32,14 +32,18 @@ void log_help(base::nanoseconds begun) noexcept {
     const std::scoped_lock guard(mutex);
     helper_log &to = log();
     to.thread = static_cast<int>(syscall(SYS_gettid));
-    if (!to.intervals.empty() &&
-        (begun - to.intervals.back().ended <= longest_pause || to.intervals.size() == most_intervals)) {
+    if (!to.intervals.empty() && begun - to.intervals.back().ended <= longest_pause) {
         to.intervals.back().ended = now;
+        return;
+    }
+    if (to.intervals.size() == most_intervals) {
+        ++to.dropped;
         return;
     }
     try {
         to.intervals.push_back({begun, now});
-    } catch (const std::bad_alloc &) { // this one is missing
+    } catch (const std::bad_alloc &) {
+        ++to.dropped;
     }
 }
 

@@ -20,6 +20,7 @@ void log_help(base::nanoseconds begun) noexcept;
 struct helper_log {
     int thread = 0; // the kernel's id of the helper thread; 0: it has logged nothing
     std::vector<helped_interval> intervals;
+    std::size_t dropped = 0; // that are missing
 };
 // Any thread may call it.
 helper_log read_helper_log();
