@@ -10,9 +10,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <pthread.h>
 #include <string>
-#include <system_error>
 
 namespace thence::diagnose {
 
@@ -32,7 +33,7 @@ finalize_watch::finalize_watch(const void *where) noexcept {
     }
     try {
         thread_ = detail::start_thread([this, where] { run(where); });
-    } catch (const std::system_error &) { // nothing is said about this call
+    } catch (const std::exception &) { // no thread, or no memory: nothing is said about this call
     }
 }
 
@@ -48,7 +49,7 @@ finalize_watch::~finalize_watch() {
     thread_.join();
 }
 
-void finalize_watch::run(const void *where) {
+void finalize_watch::run(const void *where) noexcept try {
     pthread_setname_np(pthread_self(), "thence-stall");
     const base::nanoseconds begun = base::read_clock();
     const auto start = std::chrono::steady_clock::now();
@@ -66,6 +67,7 @@ void finalize_watch::run(const void *where) {
     if (said) {
         print_to_stderr("stall over: MPI_Finalize has returned after " + since(begun) + "\n");
     }
+} catch (const std::bad_alloc &) { // no memory for a text
 }
 
 } // namespace thence::diagnose

@@ -19,7 +19,7 @@ public:
     finalize_watch &operator=(const finalize_watch &) = delete;
 
 private:
-    void run(const void *where);
+    void run(const void *where) noexcept;
 
     std::mutex mutex_;
     std::condition_variable wake_;
