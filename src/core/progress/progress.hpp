@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 namespace thence::progress {
 
@@ -47,10 +48,13 @@ extern thread_local constinit bool on_helper_thread;
 // want `helper_in_progress` again, for example to cancel.
 class in_place_of_helper {
 public:
-    in_place_of_helper() noexcept { on_helper_thread = true; }
-    ~in_place_of_helper() { on_helper_thread = false; }
+    in_place_of_helper() noexcept : before_(std::exchange(on_helper_thread, true)) {}
+    ~in_place_of_helper() { on_helper_thread = before_; }
     in_place_of_helper(const in_place_of_helper &) = delete;
     in_place_of_helper &operator=(const in_place_of_helper &) = delete;
+
+private:
+    const bool before_; // true: a callback of the helper itself does the work of an idle worker
 };
 
 // The helper holds it while it lets MPI make progress, and every thread holds it while it cancels. Open MPI (4.1, 5.0)
