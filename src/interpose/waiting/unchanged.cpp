@@ -6,6 +6,7 @@
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/diagnose/process_identity.hpp"
+#include "core/diagnose/trace.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/plain_operations.hpp"
@@ -17,6 +18,7 @@
 #include <climits>
 #include <cstdio>
 #include <sched.h>
+#include <string>
 #include <utility>
 
 namespace thence::interpose {
@@ -106,6 +108,25 @@ void end_program() noexcept {
     mpi::table.Abort(MPI_COMM_WORLD, 1);
 }
 
+// Of a program whose MPI_Init has not come here: the names of those that it has set. What observes continuations works
+// as soon as the program uses Thence.
+std::string settings_without_effect() {
+    const base::settings &chosen = base::current_settings();
+    const bool used_thence = diagnose::process_identity().pid != 0;
+    std::string names;
+    const auto add = [&names](bool is_set, const char *name) {
+        if (is_set) {
+            names += (names.empty() ? "" : ", ") + std::string(name);
+        }
+    };
+    add(chosen.progress_always, "THENCE_PROGRESS");
+    add(chosen.wait != base::waiting::in_mpi, "THENCE_WAIT");
+    add(chosen.report, "THENCE_REPORT");
+    add(chosen.stall.count() != 0 && !used_thence, "THENCE_STALL");
+    add(!chosen.trace.empty() && !used_thence, "THENCE_TRACE");
+    return names;
+}
+
 void begin_progress() noexcept {
     const char *why = progress::count_operations();
     if (why != nullptr) {
@@ -188,8 +209,7 @@ void mpi_initialized() noexcept {
     const bool tells_how_it_waits = !chosen.of(base::setting::wait).text.value_or("").empty();
     bool leaves = chosen.wait != base::waiting::in_mpi;
     const bool finds_stalls = chosen.stall.count() != 0;
-    const bool traces = !chosen.trace.empty();
-    const bool wanted = leaves || chosen.progress_always || chosen.report || finds_stalls || traces;
+    const bool wanted = leaves || chosen.progress_always || chosen.report || finds_stalls || !chosen.trace.empty();
     const bool possible = wanted && continuation::set_up() == continuation::setting_up::done;
     leaves = leaves && possible;
     if (tells_how_it_waits) {
@@ -213,7 +233,7 @@ void mpi_initialized() noexcept {
     if (finds_stalls) {
         progress::list_calls();
     }
-    if (traces) {
+    if (diagnose::trace_is_open()) {
         progress::trace_calls();
     }
 }
@@ -234,25 +254,22 @@ void session_began() noexcept {
 }
 
 void process_ends() noexcept {
-    const base::settings &chosen = base::current_settings();
-    const bool wants = chosen.progress_always || chosen.report || chosen.wait != base::waiting::in_mpi ||
-                       chosen.stall.count() != 0 || !chosen.trace.empty();
-    if (!wants || has_come.load()) {
+    const std::string settings = has_come.load() ? "" : settings_without_effect();
+    if (settings.empty()) {
         return;
     }
     int initialized = 0;
     if (mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
-        std::fputs("thence: MPI was initialized, and no call has come to libthence, so THENCE_PROGRESS, THENCE_WAIT, "
-                   "THENCE_REPORT, THENCE_STALL and THENCE_TRACE have had no effect. A program that looks MPI's "
-                   "functions up by dlsym() in the library "
-                   "of MPI has to load libthence in place of that\n",
-                   stderr);
+        std::fprintf(stderr,
+                     "thence: MPI was initialized, and no call has come to libthence, so these settings have had no "
+                     "effect: %s. A program that looks MPI's functions up by dlsym() in the library of MPI has to "
+                     "load libthence in place of that\n",
+                     settings.c_str());
     } else if (has_session.load()) {
-        std::fputs("thence: the program has used MPI by sessions only, so THENCE_PROGRESS, THENCE_WAIT, "
-                   "THENCE_REPORT, THENCE_STALL and THENCE_TRACE have had no effect: they begin with MPI_Init or "
-                   "MPI_Init_thread, which a program may "
-                   "call beside MPI_Session_init\n",
-                   stderr);
+        std::fprintf(stderr,
+                     "thence: the program has used MPI by sessions only, so these settings have had no effect: %s. "
+                     "They begin with MPI_Init or MPI_Init_thread, which a program may call beside MPI_Session_init\n",
+                     settings.c_str());
     }
 }
 
