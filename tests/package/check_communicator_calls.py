@@ -6,7 +6,7 @@
 TABLE (communicator_calls.txt) says of each function of MPI with an argument of type MPI_Comm what happens to it on a thread
 communicator. This checks that
 - each such function that the MPI's mpi.h declares, as COMPILER -E finds it, is in TABLE, once;
-- of those, libthence exports the ones that TABLE calls intercepted or refused, and no others;
+- of those, libthence exports the ones that TABLE calls intercepted, counted or refused, and no others;
 - PAGE, for users, has the same table. --write writes it there.
 """
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEADS = {"intercepted": "Thence does it", "passed": "MPI does it", "refused": "`MPI_ERR_COMM`"}
+HEADS = {"intercepted": "Thence does it", "counted": "MPI does it, Thence counts it", "passed": "MPI does it", "refused": "`MPI_ERR_COMM`"}
 
 
 def read_table(text):

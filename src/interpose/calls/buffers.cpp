@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of MPI 4.1 that wait until buffered messages are sent. They are interposed only because operations are counted
-// and calls that block are listed.
+// and calls that block are listed: a buffer belongs to no stream, queue or thread communicator.
 #include "interpose/calls/blocking_in_mpi.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
@@ -19,7 +19,8 @@ THENCE_EXPORT int MPI_Buffer_iflush(MPI_Request *request) {
     return start_on<&THENCE_NEXT(Buffer_iflush)>("MPI_Buffer_iflush", MPI_COMM_NULL, request);
 }
 THENCE_EXPORT int MPI_Comm_flush_buffer(MPI_Comm comm) {
-    return block_in_mpi("MPI_Comm_flush_buffer", comm, [&] { return THENCE_NEXT(Comm_flush_buffer)(comm); });
+    return block_in_mpi(
+        "MPI_Comm_flush_buffer", [&] { return THENCE_NEXT(Comm_flush_buffer)(comm); }, comm);
 }
 THENCE_EXPORT int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request) {
     return start_on<&THENCE_NEXT(Comm_iflush_buffer)>("MPI_Comm_iflush_buffer", MPI_COMM_NULL, request, comm);
