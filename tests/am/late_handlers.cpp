@@ -109,7 +109,7 @@ TEST(quiescence, is_found_though_messages_have_no_handler_and_each_of_them_is_to
         options.max_queued = kept;
         engines all(2, options);
         long handled = 0;
-        const registered_handler handler{[](const thence_am_message *, void *data) {
+        const registered_handler handler{[](const thence_am_message *, void *data) -> int {
                                              ++*static_cast<long *>(data);
                                              return static_cast<int>(MPI_SUCCESS);
                                          },

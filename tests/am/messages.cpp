@@ -48,7 +48,7 @@ TEST(messages, payloads_are_aligned_to_8_bytes) {
     engines all(2);
     all.add(
         0,
-        [](const thence_am_message *m, void *) {
+        [](const thence_am_message *m, void *) -> int {
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(m->payload) % 8, 0U);
             return MPI_SUCCESS;
         },
@@ -125,7 +125,7 @@ TEST(messages, for_a_handler_that_fails_are_told_and_the_engine_goes_on) {
         engines all(2);
         long handled = 0;
         all.add(
-            0, [](const thence_am_message *, void *) { return static_cast<int>(MPI_ERR_IO); }, nullptr, flags);
+            0, [](const thence_am_message *, void *) -> int { return static_cast<int>(MPI_ERR_IO); }, nullptr, flags);
         all.add(1, &count, &handled);
         all.send(0, 1, 0);
         all.send(0, 1, 1);
@@ -258,7 +258,7 @@ TEST(messages, leave_though_their_sender_polls_no_handlers) {
     long handled = 0;
     all.add(
         0,
-        [](const thence_am_message *m, void *data) {
+        [](const thence_am_message *m, void *data) -> int {
             ++*static_cast<long *>(data);
             bool sent = false;
             return reinterpret_cast<message_engine *>(m->am)->send(m->source, 1, {}, when_full::queue, nullptr, sent);

@@ -195,7 +195,7 @@ TEST(quiescence, loses_no_message_of_the_next_phase) {
                 [](int, void *data) {
                     phase &of = *static_cast<phase *>(data);
                     ++of.told;
-                    (*of.of)[of.rank].handlers().add(5, {[](const thence_am_message *, void *handled) {
+                    (*of.of)[of.rank].handlers().add(5, {[](const thence_am_message *, void *handled) -> int {
                                                              ++*static_cast<int *>(handled);
                                                              return MPI_SUCCESS;
                                                          },
@@ -223,7 +223,7 @@ TEST(quiescence, who_is_told_may_wait) {
     } result{&all};
     all.add(
         0,
-        [](const thence_am_message *m, void *data) {
+        [](const thence_am_message *m, void *data) -> int {
             EXPECT_TRUE(reinterpret_cast<message_engine *>(m->am)->must_not_wait());
             ++*static_cast<int *>(data);
             return MPI_SUCCESS;
@@ -253,7 +253,7 @@ TEST(quiescence, who_is_told_may_wait) {
 TEST(quiescence, and_other_waits_are_refused_in_handlers_of_held_messages) {
     engines all(2);
     bool has_refused = false;
-    const auto handler = [](const thence_am_message *m, void *data) {
+    const auto handler = [](const thence_am_message *m, void *data) -> int {
         *static_cast<bool *>(data) = reinterpret_cast<message_engine *>(m->am)->must_not_wait();
         return static_cast<int>(MPI_SUCCESS);
     };
@@ -272,7 +272,7 @@ void expect_nothing_is_sent(engines &all, const std::vector<int> &codes) {
     long handled = 0;
     all.add(
         0,
-        [](const thence_am_message *, void *data) {
+        [](const thence_am_message *, void *data) -> int {
             ++*static_cast<long *>(data);
             return static_cast<int>(MPI_SUCCESS);
         },

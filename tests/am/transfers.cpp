@@ -52,7 +52,7 @@ TEST(transfers, a_put_arrives_and_its_handler_sees_the_data) {
             int handled = 0;
             all.add(
                 2,
-                [](const thence_am_message *m, void *data) {
+                [](const thence_am_message *m, void *data) -> int {
                     EXPECT_EQ(m->data_bytes, 40U);
                     EXPECT_EQ(static_cast<const int *>(m->data)[9], 9);
                     ++*static_cast<int *>(data);
@@ -190,7 +190,7 @@ TEST(transfers, to_a_slow_process_use_bounded_memory) {
     long handled = 0;
     all.add(
         0,
-        [](const thence_am_message *, void *data) {
+        [](const thence_am_message *, void *data) -> int {
             ++*static_cast<long *>(data);
             return MPI_SUCCESS;
         },
@@ -342,7 +342,7 @@ TEST(transfers, do_not_wait_for_credits_of_messages_that_are_not_handled) {
     long handled = 0;
     all.add(
         0,
-        [](const thence_am_message *, void *data) {
+        [](const thence_am_message *, void *data) -> int {
             ++*static_cast<long *>(data);
             return MPI_SUCCESS;
         },
