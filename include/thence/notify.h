@@ -15,7 +15,8 @@
  *  different targets nothing is promised. Two threads that use one queue order their calls themselves.
  *
  *  Ranks are those of the communicator of the space. Offsets and lengths are in bytes. Any memory of the process may be
- *  the source of a put or the destination of a get.
+ *  the source of a put or the destination of a get, but does not overlap the other side of the same operation, where a
+ *  process names itself.
  *
  *  *Local completion* of a put: the source may be written again. Of a get, and of an operation that gives the old
  *  value: it is here. Each call that starts an operation has a last argument `request`. If it is not null, it gets a
