@@ -158,7 +158,7 @@ def the_timeline_shows_calls_and_what_the_helper_did(given):
             assert [event["args"]["outstanding"] for event in outside] == [1, 2, 0] * rounds, outside
             assert all("called_at" in event["args"] for event in outside if event["name"].startswith("MPI_Waitall")), outside
             counted = {event["args"]["outstanding"] for event in trace["traceEvents"] if event["ph"] == "C"}
-            assert counted == {0, 1, 2}, counted
+            assert {0, 2} <= counted <= {0, 1, 2}, counted  # 1 only if it lasted
             helped = [event for event in slices if event["cat"] == "helper"]
             assert bool(helped) == bool(words), (words, helped)
             inside = 0
@@ -301,9 +301,9 @@ def calls_that_hang_are_reported(given):
         # Without optimization the address is that of the interposed call.
         assert any(all(name in where for _, where in reported) for name in ("waiting_program", "libthence")), reported
     assert done.stderr.count("stall over: the call has returned after ") >= 2, done  # the last is followed by the end
-    ended = re.findall(r"thence\[(\d)\]: stall: MPI_Finalize has not returned for 0\.\d s, called at ", done.stderr)
+    ended = re.findall(r"thence\[(\d)\]: stall: MPI_Finalize has not returned for [0-9.]+ s, called at ", done.stderr)
     assert ended and ended[0] == "0", done
-    assert re.search(r"thence\[0\]: stall over: MPI_Finalize has returned after [1-9]", done.stderr), done
+    assert re.search(r"thence\[0\]: stall over: MPI_Finalize has returned after [0-9.]+ s", done.stderr), done
 
 
 def a_program_that_loads_its_mpi_is_served_or_told(given):
