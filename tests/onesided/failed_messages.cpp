@@ -175,9 +175,10 @@ TEST_F(failed_messages, nobody_waits_for_a_message_whose_packet_was_lost_on_its_
 
 TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
     MPI_Request packet = MPI_REQUEST_NULL;
+    MPI_Request data = MPI_REQUEST_NULL;
     instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
         *request = world.start();
-        packet = is_packet(tag) ? *request : packet;
+        (is_packet(tag) ? packet : data) = *request;
         return int{MPI_SUCCESS};
     };
     child killed;
@@ -190,6 +191,7 @@ TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
     EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
     EXPECT_TRUE(inside().is_gone(0));
     kills.join();
+    EXPECT_TRUE(world.complete(data)) << "it was not cancelled, and MPI has it";
     world.complete(packet, {0, 0, 0, MPI_ERR_OTHER});
     EXPECT_TRUE(eventually([&] { return inside().wires().sent_to(0) == 0; }))
         << "the end waits for what counts as sent";
