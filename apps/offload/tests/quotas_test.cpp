@@ -31,11 +31,16 @@ public:
         std::vector<offload_measured> measured(cost.size());
         for (std::size_t i = 0; i < cost.size(); ++i) {
             int own = tasks;
-            for (int target = 0; own > 1 && tasks - own < most && (target = all[i].take()) >= 0; --own) {
-                const auto t = static_cast<std::size_t>(target);
-                busy[t] += cost[i] * slow[t];
-                measured[t].foreign++;
-                all[i].returned(target);
+            for (int offered = 1; offered < tasks; ++offered) {
+                if (tasks - own == most) {
+                    all[i].lacks_slot();
+                } else if (const int target = all[i].take(); target >= 0) {
+                    const auto t = static_cast<std::size_t>(target);
+                    busy[t] += cost[i] * slow[t];
+                    measured[t].foreign++;
+                    all[i].returned(target);
+                    own--;
+                }
             }
             busy[i] += serial[i] + own * cost[i] * slow[i];
             measured[i].task_seconds = cost[i] * slow[i];
@@ -151,6 +156,35 @@ TEST(Quotas, tasks_come_home_soon_where_more_should_have_moved_than_could) {
     serial.serial = {0, 0};
     EXPECT_LE(serial.after(10), 41);
     EXPECT_LE(serial.all[0].quota(1), 1);
+}
+
+TEST(Quotas, a_step_of_few_tasks_does_not_forget_the_quota) {
+    Play play({1, 1}, {2, 1}, 60);
+    play.after(10);
+    ASSERT_GE(play.all[0].quota(1), 18);
+    for (int i = 0; i < 5; ++i) {
+        play.tasks = 2, play.serial = {0, 3}; // rank 0 waits longer, and has one task away
+        play.step();
+        EXPECT_GE(play.all[0].quota(1), 15);
+        play.tasks = 60, play.serial = {0, 0};
+        EXPECT_LE(play.step(), 90); // 80 is the least, 120 with none away
+    }
+}
+
+TEST(Quotas, tasks_come_home_soon_where_steps_have_fewer_from_now_on) {
+    Play play({1, 1}, {6, 1}, 10000);
+    play.after(10);
+    ASSERT_GE(play.all[0].quota(1), 5000);
+    play.tasks = 100, play.slow = {1, 1};
+    EXPECT_LE(play.after(40), 101); // 100 is the least
+    EXPECT_LE(play.all[0].quota(1), 1);
+}
+
+TEST(Quotas, tasks_that_stay_at_home_bound_the_quota) {
+    Play play({1, 1}, {1, 1}, 40);
+    play.serial = {30000, 0};
+    play.after(10);
+    EXPECT_EQ(play.all[0].quota(1), 39);
 }
 
 TEST(Quotas, a_step_without_tasks_changes_nothing) {

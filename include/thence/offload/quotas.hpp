@@ -5,9 +5,12 @@
  *  @brief How many tasks a rank offloads to which others: the diffusive part of thence/offload.hpp. It knows no task.
  *
  *  After each step every rank knows for how long each one has waited. A rank that waited less than another moves as
- *  many tasks there as even out a part of the difference; one that has moved too many takes some back. Both count from
- *  the tasks that have moved: there may be fewer than the quota says, and a quota that grew by each difference then
- *  would have no bound. */
+ *  many tasks there as even out a part of the difference; one that has moved too many takes some back.
+ *
+ *  Fewer tasks may move than the quota says, and a quota that grew by each difference then would have no bound. So it
+ *  grows from the tasks that have moved, and at most by those that have stayed. Where slots were the limit, it also
+ *  shrinks from those that have moved. Where the step had few tasks, the next one may have many again: the quota
+ *  shrinks from itself then, and loses a tenth, in case that there will be few from now on. */
 
 #include <thence/detail/cxx20.hpp>
 
@@ -40,11 +43,14 @@ public:
         const auto most = std::max_element(others_.begin(), others_.end(),
                                            [](const other &a, const other &b) { return a.left < b.left; });
         if (most->left <= 0) {
+            stayed_++;
             return -1;
         }
         most->left--, most->taken++, most->away++;
         return static_cast<int>(most - others_.begin());
     }
+    // In place of take(), where no slot is free.
+    void lacks_slot() { lacked_slots_ = true; }
     void returned(int rank) { others_[static_cast<std::size_t>(rank)].away--; }
 
     // The rank has had nothing to do for `seconds` but to wait for results. Returns how many ranks are late now.
@@ -102,9 +108,10 @@ public:
                 }
                 const int more = static_cast<int>(std::lround(tasks));
                 if (more > 0) {
-                    each.quota = std::max(each.quota, each.taken + more);
+                    each.quota = std::max(each.quota, each.taken + (lacked_slots_ ? more : std::min(more, stayed_)));
                 } else if (more < 0) {
-                    each.quota = std::max(0, std::min(each.quota, each.taken) + more);
+                    const int moved = lacked_slots_ ? each.taken : std::max(each.taken, each.quota * 9 / 10);
+                    each.quota = std::max(0, std::min(each.quota, moved) + more);
                 }
             } else if (difference < 0) {
                 each.quota /= 2; // it ran no task of its own, so it cannot say what one takes
@@ -112,6 +119,7 @@ public:
             each.quota = each.paused > 0 || static_cast<int>(i) == rank_ ? 0 : each.quota;
             each.left = each.quota, each.taken = 0;
         }
+        stayed_ = 0, lacked_slots_ = false;
     }
 
     int quota(int rank) const { return others_[static_cast<std::size_t>(rank)].quota; }
@@ -130,7 +138,9 @@ private:
 
     const offload_settings &settings_;
     int rank_;
-    double last_step_ = 0; // seconds
+    double last_step_ = 0;      // seconds
+    int stayed_ = 0;            // tasks of this step that no quota had room for
+    bool lacked_slots_ = false; // in this step
     std::vector<other> others_;
 };
 

@@ -84,9 +84,10 @@ public:
         slot *away = nullptr;
         {
             const std::scoped_lock guard(lock_);
-            if (own_.size() + guests_ready_.size() >= static_cast<std::size_t>(settings.workers) &&
-                !free_slots_.empty()) {
-                if (const int target = quotas_.take(); target >= 0) {
+            if (own_.size() + guests_ready_.size() >= static_cast<std::size_t>(settings.workers)) {
+                if (free_slots_.empty()) {
+                    quotas_.lacks_slot();
+                } else if (const int target = quotas_.take(); target >= 0) {
                     away = free_slots_.back();
                     free_slots_.pop_back();
                     away->target = target;
