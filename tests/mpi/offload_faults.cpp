@@ -215,7 +215,7 @@ int guests_are_killed() {
 } // namespace
 
 int main(int argc, char **argv) {
-    alarm(40);
+    alarm(55); // before the timeout of the test
     int level = 0;
     expect(is_refused_without_mpi(), "no offloader is made before MPI_Init");
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
