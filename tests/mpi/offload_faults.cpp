@@ -40,7 +40,8 @@ int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int
 
 } // extern "C"
 
-void *operator new(std::size_t bytes) {
+// Not inlined: GCC would warn of malloc() and delete, or of new and free(), in one place.
+[[gnu::noinline]] void *operator new(std::size_t bytes) {
     void *const made = memory_for == 0 ? nullptr : std::malloc(bytes);
     memory_for -= memory_for > 0 ? 1 : 0;
     if (made == nullptr) {
@@ -48,10 +49,10 @@ void *operator new(std::size_t bytes) {
     }
     return made;
 }
-void operator delete(void *freed) noexcept {
+[[gnu::noinline]] void operator delete(void *freed) noexcept {
     std::free(freed);
 }
-void operator delete(void *freed, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void *freed, std::size_t) noexcept {
     std::free(freed);
 }
 
