@@ -25,7 +25,8 @@ public:
     explicit PollingManager(const thence::offload_settings &) {}
 
     // Persistent requests need nothing else: MPI_Testsome leaves their handles.
-    int attach(int count, MPI_Request given[], Callback *done, void *data, MPI_Status *statuses, bool) {
+    int attach(int count, MPI_Request given[], Callback *done, void *data, MPI_Status *statuses, bool,
+               bool are_results = false) {
         const std::scoped_lock guard(lock);
         Group *group = nullptr;
         if (free_groups.empty()) {
@@ -34,12 +35,24 @@ public:
             group = free_groups.back();
             free_groups.pop_back();
         }
-        *group = {count, MPI_SUCCESS, done, data, statuses};
+        *group = {count, MPI_SUCCESS, done, data, statuses, are_results};
         for (int i = 0; i < count; ++i) {
             requests.push_back(given[i]);
             owners.push_back({group, i});
         }
         return MPI_SUCCESS;
+    }
+
+    int attach_results(int count, MPI_Request given[], Callback *done, void *data) {
+        return attach(count, given, done, data, MPI_STATUSES_IGNORE, false, true);
+    }
+    void cancel_results() {
+        const std::scoped_lock guard(lock);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (owners[i].group->are_results) {
+                MPI_Cancel(&requests[i]);
+            }
+        }
     }
 
     // One thread at a time; others go on with their tasks.
@@ -105,6 +118,7 @@ private:
         Callback *done;
         void *data;
         MPI_Status *statuses;
+        bool are_results;
     };
     struct Owner {
         Group *group;

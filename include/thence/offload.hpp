@@ -70,14 +70,24 @@ public:
 
     /** @brief Collective, after finish_step() and before `MPI_Finalize`. Where an exception leaves a step, it is not:
      *         one of work() or finish_step(), or one of the program, after submit() or through this destructor. The
-     *         other ranks get an error from work() or finish_step(). The memory of messages stays then, and inputs and
-     *         results of the tasks that are away must: MPI may still read and write them. */
+     *         other ranks get an error from work() or finish_step().
+     *
+     *  Then receives of results of the tasks that are away are cancelled. Where MPI receives one already, this waits
+     *  for it, at most for `offload_settings::lost_after`. So results must stay until this returns. Inputs must stay
+     *  longer: MPI may still read them. The memory of messages stays.
+     *  @note No other thread may make progress in MPI while receives are cancelled: see thence_cancel(). The library's
+     *        own does not. */
     ~basic_offloader() {
         int finalized = 0;
         if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized != 0) {
             std::fputs("thence: an offloader is destroyed after MPI_Finalize: end its scope before\n", stderr);
         } else if (state_->has_begun() && (is_open_ || std::uncaught_exceptions() > exceptions_)) {
             state_->break_off();
+            if (!state_->give_up_results()) {
+                std::fputs("thence: an offloader is destroyed after an error, and MPI still receives results of its "
+                           "tasks: they must stay\n",
+                           stderr);
+            }
         } else if (state_->failure() == MPI_SUCCESS) {
             state_->end();
             return;
@@ -113,7 +123,7 @@ public:
      *  @param metadata what describes the task; copied.
      *  @param input    `Task::input_bytes(metadata)` bytes, which nobody changes until finish_step() has returned.
      *  @param results  where the results go, of the sizes that `Task::result_bytes(metadata)` gives. Nobody uses them
-     *                  until finish_step() has returned.
+     *                  until finish_step() has returned; where it does not, they stay until this object is destroyed.
      *  @throws std::invalid_argument for a type that was not added, or for wrong sizes; and std::logic_error before
      *          begin(): nothing is submitted. @throws thence::error as MPI reports it. */
     template <offload_task Task>

@@ -39,7 +39,8 @@ struct offload_step {
 };
 
 /** @brief Results have not come back for `offload_settings::lost_after` seconds: the process that has the tasks may be
- *         dead. The object that threw it can only be destroyed. The buffers of its tasks must stay. */
+ *         dead. The object that threw it can only be destroyed. Results of its tasks must stay until then,
+ *         inputs longer. */
 class lost_tasks : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -25,6 +25,7 @@
 #include <thence/offload/errors.hpp>
 #include <thence/offload/idle_time.hpp>
 #include <thence/offload/quotas.hpp>
+#include <thence/offload/result_receives.hpp>
 #include <thence/offload/settings.hpp>
 #include <thence/offload/task_type.hpp>
 
@@ -41,7 +42,7 @@ public:
     };
 
     offload_state(MPI_Comm comm, const offload_settings &given)
-        : settings(given), completions_(settings), together_(completions_, errors_),
+        : settings(given), completions_(settings), together_(completions_, errors_), results_(completions_),
           quotas_(settings, number(comm, MPI_Comm_rank), number(comm, MPI_Comm_size)), slots_(number_of_slots(given)) {
         offload_check("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
@@ -180,6 +181,8 @@ public:
         errors_.good(MPI_ERR_OTHER);
         errors_.tell(comm_);
     }
+    // After break_off(). @return whether nothing is written to results of tasks any more.
+    bool give_up_results() { return results_.cancel(settings.lost_after); }
     // What the others have to know of this step.
     offload_measured measured(double waited) {
         const std::scoped_lock guard(lock_);
@@ -271,27 +274,17 @@ private:
     static int was_sent(int code, MPI_Status *, void *data) {
         slot &away = *static_cast<slot *>(data);
         offload_state &self = *away.owner;
-        const int results = away.sent.type->results;
-        int posted = 0;
-        for (; code == MPI_SUCCESS && posted < results; ++posted) {
-            const std::span<std::byte> into = away.sent.results[static_cast<std::size_t>(posted)];
-            code = MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, away.target,
-                             tag_of(away.id, 1 + posted), self.comm_, &away.requests[posted]);
-        }
-        for (int i = 0; code != MPI_SUCCESS && i < posted - 1; ++i) { // nobody would wait for them
-            MPI_Cancel(&away.requests[i]);
-            MPI_Request_free(&away.requests[i]);
-        }
-        if (self.errors_.good(code)) {
-            self.errors_.good(
-                self.completions_.attach(results, away.requests, &has_returned, &away, MPI_STATUSES_IGNORE, false));
+        if (self.errors_.good(code) && self.failure() == MPI_SUCCESS) { // else nobody wants results any more
+            const std::span into(away.sent.results.data(), static_cast<std::size_t>(away.sent.type->results));
+            self.errors_.good(self.results_.begin(into, away.target, tag_of(away.id, 1), self.comm_, away.requests,
+                                                  &has_returned, &away));
         }
         return MPI_SUCCESS;
     }
     static int has_returned(int code, MPI_Status *, void *data) {
         slot &away = *static_cast<slot *>(data);
         offload_state &self = *away.owner;
-        if (self.errors_.good(code)) {
+        if (self.errors_.good(code) && self.failure() == MPI_SUCCESS) { // else the receives may be cancelled
             const double now = MPI_Wtime();
             const std::scoped_lock guard(self.lock_);
             self.quotas_.returned(away.target);
@@ -299,6 +292,7 @@ private:
             self.left_--;
             self.free_slots_.push_back(&away);
         }
+        self.results_.ended();
         return MPI_SUCCESS;
     }
 
@@ -384,6 +378,7 @@ private:
     Completions completions_;
     offload_errors errors_;
     offload_collectives<Completions> together_;
+    offload_result_receives<Completions> results_;
 
     // Guards all that follows. No call of MPI is made, and no task run, while it is held.
     std::mutex lock_;
