@@ -75,7 +75,10 @@ failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure 
 
 // Those of the process, in the order in which they were made.
 constinit std::mutex engines_mutex;
-std::vector<message_engine *> &engines = *new std::vector<message_engine *>; // under the mutex; never destroyed
+std::vector<message_engine *> &engines() {                  // under the mutex
+    static auto &made = *new std::vector<message_engine *>; // used until the process ends
+    return made;
+}
 
 // Those whose memory MPI may still use, and those that MPI_Finalize has ended, whose handles the program has. They
 // stay, and a tool that looks for lost memory finds them here.
@@ -98,7 +101,7 @@ void end_engines() noexcept {
     std::vector<message_engine *> left;
     {
         const std::scoped_lock guard(engines_mutex);
-        left.swap(engines);
+        left.swap(engines());
     }
     for (message_engine *const each : left) {
         bool is_clean = false;
@@ -112,13 +115,13 @@ void end_engines() noexcept {
 
 void add_engine(message_engine *made) {
     const std::scoped_lock guard(engines_mutex);
-    engines.push_back(made);
+    engines().push_back(made);
     thence_at_finalize_(&end_engines);
 }
 
 void remove_engine(message_engine *freed) noexcept {
     const std::scoped_lock guard(engines_mutex);
-    std::erase(engines, freed);
+    std::erase(engines(), freed);
 }
 
 } // namespace

@@ -24,11 +24,14 @@ base::ready_queue<continuation> any_thread_queue;
 // Allocates the slots of the arena. A slot that has held a CR without THENCE_CR_REPORT_FAILED is used for one with it
 // only when no other is left: thence_cr_create() promises that, since the Fortran binding keeps which CRs have it.
 struct cr_slots {
-    // Never destroyed: threads free CRs while the process exits.
-    using reusable_slots = std::array<std::vector<std::uint32_t>, 2>;
+    using reusable_slots =
+        std::array<std::vector<std::uint32_t>, 2>; // [1]: the last CR there had THENCE_CR_REPORT_FAILED
+    static reusable_slots &reusable() {
+        static auto &made = *new reusable_slots; // threads free CRs while the process exits
+        return made;
+    }
     static inline std::mutex mutex;
-    static inline reusable_slots &reusable = *new reusable_slots; // [1]: the last CR there had THENCE_CR_REPORT_FAILED
-    static inline std::atomic<std::uint32_t> used{0};             // slots that ever held one
+    static inline std::atomic<std::uint32_t> used{0}; // slots that ever held one
 
     static continuation_request *at(std::uint32_t index) noexcept {
         return reinterpret_cast<continuation_request *>(cr_arena + std::size_t{index} * cr_bytes);
@@ -38,12 +41,12 @@ struct cr_slots {
         continuation_request *cr = nullptr;
         const std::uint32_t fresh = used.load(std::memory_order_relaxed);
         const unsigned kind = (options.flags & THENCE_CR_REPORT_FAILED) != 0 ? 1 : 0;
-        const bool of_other_kind = fresh == max_crs && reusable[kind].empty();
-        if (std::vector<std::uint32_t> &freed = reusable[of_other_kind ? 1 - kind : kind]; !freed.empty()) {
+        const bool of_other_kind = fresh == max_crs && reusable()[kind].empty();
+        if (std::vector<std::uint32_t> &freed = reusable()[of_other_kind ? 1 - kind : kind]; !freed.empty()) {
             cr = at(freed.back());
             freed.pop_back();
         } else if (fresh < max_crs) {
-            for (std::vector<std::uint32_t> &each : reusable) {
+            for (std::vector<std::uint32_t> &each : reusable()) {
                 each.reserve(fresh + 1); // so that recycling never allocates
             }
             cr = new (at(fresh)) continuation_request;
@@ -57,7 +60,7 @@ struct cr_slots {
     static void recycle(continuation_request *cr) noexcept {
         std::scoped_lock guard(mutex);
         const auto offset = reinterpret_cast<unsigned char *>(cr) - cr_arena;
-        reusable[cr->has(THENCE_CR_REPORT_FAILED) ? 1 : 0].push_back(
+        reusable()[cr->has(THENCE_CR_REPORT_FAILED) ? 1 : 0].push_back(
             static_cast<std::uint32_t>(static_cast<std::size_t>(offset) / cr_bytes));
     }
 };

@@ -14,8 +14,6 @@ void (*visit_watched)(operation_visitor, void *) = nullptr;
 
 namespace {
 
-std::string &explanation = *new std::string; // the text of why() for testsome; never destroyed
-
 engine *make_native(const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)
     return make_openmpi(to, reason);
@@ -42,6 +40,7 @@ engine *make_named(const std::string &name, const sinks &to, const char **reason
 
 engine &choose(const sinks &to) {
     reset(); // the one of a time before MPI_Finalize: its operations have been abandoned
+    static auto &explanation = *new std::string; // the text of why() for testsome; used until the process ends
     const std::string &wanted = base::current_settings().engine;
     const char *reason = "";
     if (!wanted.empty()) {

@@ -24,9 +24,11 @@ namespace {
 using mpi::table;
 
 std::mutex mutex; // guards these
-// Never destroyed: the end of a group waits for the other processes, which a process that exits without MPI_Finalize
-// must not.
-std::vector<std::unique_ptr<group>> &groups = *new std::vector<std::unique_ptr<group>>;
+// The end of a group waits for the other processes, which a process that exits without MPI_Finalize must not.
+std::vector<std::unique_ptr<group>> &groups() {
+    static auto &made = *new std::vector<std::unique_ptr<group>>;
+    return made;
+}
 
 std::atomic<bool> mpi_has_ended{false}; // finalize() was called since
 
@@ -71,10 +73,10 @@ void sweep() noexcept {
         group *each = nullptr;
         {
             const std::scoped_lock guard(mutex);
-            if (i >= groups.size()) {
+            if (i >= groups().size()) {
                 break;
             }
-            each = groups[i].get();
+            each = groups()[i].get();
         }
         if (!each->try_end()) {
             ++i;
@@ -83,9 +85,9 @@ void sweep() noexcept {
         std::unique_ptr<group> ended;
         {
             const std::scoped_lock guard(mutex); // only this loop removes
-            std::swap(groups[i], groups.back());
-            ended = std::move(groups.back());
-            groups.pop_back();
+            std::swap(groups()[i], groups().back());
+            ended = std::move(groups().back());
+            groups().pop_back();
         }
         messages::end_use();
     }
@@ -100,14 +102,14 @@ void finalize() noexcept {
     attribute.forget_key();
     for (messages::waiting wait;; wait()) {
         long missing = 0;
-        for (const auto &each : groups) { // each begins, so the order in which they end does not matter
+        for (const auto &each : groups()) { // each begins, so the order in which they end does not matter
             missing += each->try_end_at_finalize() ? 0 : 1;
         }
         if (missing == 0) {
             break;
         }
     }
-    for (auto &each : groups) {
+    for (auto &each : groups()) {
         each->mark_all_freed();
         if (!each->try_end()) {
             each->stop();
@@ -115,7 +117,7 @@ void finalize() noexcept {
         }
         messages::end_use();
     }
-    groups.clear();
+    groups().clear();
 }
 
 constexpr continuation::finalize_functions at_finalize{nullptr, &finalize};
@@ -190,7 +192,7 @@ bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexce
     const bool agreed = table.Allreduce(&mine, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
     {
         const std::scoped_lock guard(mutex);
-        groups.push_back(std::move(made)); // there is room
+        groups().push_back(std::move(made)); // there is room
     }
     if (agreed && failed == 0) {
         created = fresh;
@@ -208,7 +210,7 @@ bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexce
 bool make_room() noexcept {
     const std::scoped_lock guard(mutex);
     try {
-        groups.reserve(groups.size() + 8);
+        groups().reserve(groups().size() + 8);
     } catch (const std::exception &) {
         return false;
     }

@@ -19,15 +19,21 @@ namespace thence::streams {
 namespace {
 
 std::mutex mutex; // guards the table and the use of MPI's own streams
-// Never destroyed: the end of a stream calls functions of the program, which must not happen while the process exits.
-std::vector<std::unique_ptr<context>> &table = *new std::vector<std::unique_ptr<context>>;
-std::vector<int> &unused = *new std::vector<int>; // indices of the table
-bool native_refused = false;                      // MPI gave no stream although none was in use
+// The end of a stream calls functions of the program, which must not happen while the process exits.
+std::vector<std::unique_ptr<context>> &table() {
+    static auto &made = *new std::vector<std::unique_ptr<context>>;
+    return made;
+}
+std::vector<int> &unused() { // indices of the table
+    static auto &made = *new std::vector<int>;
+    return made;
+}
+bool native_refused = false; // MPI gave no stream although none was in use
 long natives = 0;
 
 context *at(int handle) noexcept { // under the mutex
     const auto index = static_cast<unsigned>(handle) - static_cast<unsigned>(handle_prefix);
-    return index < table.size() ? table[index].get() : nullptr;
+    return index < table().size() ? table()[index].get() : nullptr;
 }
 
 void give_native(int native) noexcept {
@@ -72,24 +78,24 @@ context::~context() {
 bool add(std::unique_ptr<context> &added) noexcept {
     const std::scoped_lock guard(mutex);
     try {
-        if (unused.empty()) {
-            if (table.size() == static_cast<std::size_t>(most_streams)) {
+        if (unused().empty()) {
+            if (table().size() == static_cast<std::size_t>(most_streams)) {
                 return false;
             }
-            unused.reserve(table.size() + 1); // so that destroy() needs no memory
-            table.emplace_back();
-            unused.push_back(static_cast<int>(table.size()) - 1);
+            unused().reserve(table().size() + 1); // so that destroy() needs no memory
+            table().emplace_back();
+            unused().push_back(static_cast<int>(table().size()) - 1);
         }
     } catch (const std::bad_alloc &) {
         return false;
     }
-    const int index = unused.back();
-    unused.pop_back();
+    const int index = unused().back();
+    unused().pop_back();
     if (added->queue != nullptr) {
         progress::add_own_communicators();
     }
     added->handle = handle_prefix | index;
-    table[static_cast<std::size_t>(index)] = std::move(added);
+    table()[static_cast<std::size_t>(index)] = std::move(added);
     check_streams_if_asked();
     return true;
 }
@@ -147,8 +153,8 @@ freeing destroy(context &stream, int &code) noexcept {
             --natives;
         }
         const int index = stream.handle - handle_prefix;
-        freed = std::move(table[static_cast<std::size_t>(index)]);
-        unused.push_back(index);
+        freed = std::move(table()[static_cast<std::size_t>(index)]);
+        unused().push_back(index);
     }
     if (streams_are_checked()) {
         forget_requests_of(*freed);

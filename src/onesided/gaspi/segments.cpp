@@ -24,7 +24,10 @@ struct registration_of_part {
     bool is_known() const noexcept { return known >= sent; }
     bool is_refused() const noexcept { return refused != 0 && refused == sent; }
 };
-auto &registrations = *new std::vector<registration_of_part>; // never destroyed: the helper thread outlives main()
+std::vector<registration_of_part> &registrations() {
+    static auto &made = *new std::vector<registration_of_part>; // the helper thread outlives main()
+    return made;
+}
 std::uint64_t last_number = 0;
 // What a call that has timed out has done.
 enum class stage : unsigned char { none, registering, barrier };
@@ -35,7 +38,7 @@ std::size_t index_of(const process &self, int number, int rank) noexcept {
 }
 
 registration_of_part &registration(const process &self, int number, int rank) noexcept {
-    return registrations[index_of(self, number, rank)];
+    return registrations()[index_of(self, number, rank)];
 }
 
 gaspi_return_t make_part(process &self, gaspi_segment_id_t number, void *memory, gaspi_size_t bytes) noexcept {
@@ -183,13 +186,13 @@ gaspi_return_t create(gaspi_segment_id_t number, void *memory, gaspi_size_t byte
 
 void begin_segments(const process &self) {
     const std::scoped_lock guard(registration_mutex);
-    registrations.assign(static_cast<std::size_t>(most_segments) * static_cast<std::size_t>(self.size), {});
+    registrations().assign(static_cast<std::size_t>(most_segments) * static_cast<std::size_t>(self.size), {});
     creating = {};
 }
 
 void forget_segments() noexcept {
     const std::scoped_lock guard(registration_mutex);
-    registrations.clear();
+    registrations().clear();
     creating = {};
 }
 
