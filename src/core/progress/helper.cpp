@@ -25,11 +25,11 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <system_error>
 #include <thread>
 #include <time.h>
 
@@ -60,7 +60,7 @@ std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
 // A sleep that a worker can end.
 std::mutex nap_mutex_;
-std::condition_variable nap_ends_;
+std::condition_variable &nap_ends_ = *new std::condition_variable;
 std::atomic<bool> naps_{false}; // becomes true under the mutex
 
 void nap(nanoseconds time) noexcept {
@@ -278,7 +278,8 @@ bool require_helper() {
             has_ended_.notify_all();
         });
         refused_ = false;
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) { // no thread, or no memory
+        has_ended_.store(true);
         running_.store(false, std::memory_order_release);
         refused_ = true; // at the next CR a thread may be available again
         return false;

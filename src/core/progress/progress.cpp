@@ -263,6 +263,7 @@ void leave_before_finalize() noexcept {
     if (mpi::finalize_forbids_other_threads()) {
         threads_tear_down();
         helper_tear_down();
+        threads_tear_down(); // a callback on the helper may have started one meanwhile
         polling_task_tear_down();
     }
 }
@@ -276,6 +277,7 @@ void wake() noexcept {
 void tear_down() noexcept {
     threads_tear_down();
     helper_tear_down();
+    threads_tear_down(); // as above
     polling_task_tear_down();
     hook_tear_down();
     awake.store(false);
