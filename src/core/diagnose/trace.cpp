@@ -140,6 +140,11 @@ void write_all(std::FILE *out) {
                  process_identity().rank, quoted(process_identity().host).c_str(),
                  quoted(engine::current->name()).c_str(), quoted(progress::hook_name()).c_str(), all.size(),
                  calls.calls, dropped + calls.dropped, wall_clock_offset_us().c_str());
+    if (calls.dropped_help != 0) {
+        print_to_stderr("THENCE_TRACE: " + std::to_string(calls.dropped_help) +
+                        " later times in which the helper thread made progress are not in " + *file_name +
+                        ": there are too many\n");
+    }
     if (calls.dropped != 0) {
         print_to_stderr("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " +
                         std::to_string(calls.dropped) + " later calls of MPI are not in " + *file_name + "\n");

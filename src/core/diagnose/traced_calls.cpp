@@ -135,7 +135,7 @@ written_calls write_calls(event_writer &out, std::int64_t since) {
         write_call(out, each);
     }
     write_outstanding(out, std::move(calls));
-    written.dropped += write_help(out, since);
+    written.dropped_help = write_help(out, since);
     return written;
 }
 

@@ -22,8 +22,9 @@ THENCE_INTERNAL void trace_call(const described_call &call, std::int64_t begun, 
                                 long outstanding) noexcept;
 
 struct written_calls {
-    std::size_t calls = 0;   // records
-    std::size_t dropped = 0; // calls beyond the limit, and times of the helper
+    std::size_t calls = 0;        // records
+    std::size_t dropped = 0;      // calls beyond the limit
+    std::size_t dropped_help = 0; // times in which the helper made progress
 };
 // Those that have begun after `since`.
 written_calls write_calls(event_writer &out, std::int64_t since);
