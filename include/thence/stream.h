@@ -52,7 +52,8 @@ typedef int thence_stream;
 THENCE_EXPORT int thence_stream_create(MPI_Info info, thence_stream *stream);
 
 /** @brief Free a stream. If it has a queue, waits until what is enqueued is complete, and makes progress meanwhile.
- *         Requests of enqueued operations stay valid: MPI_Wait takes them, but no wait for them can be enqueued.
+ *         Requests of enqueued operations stay valid: MPI_Wait takes them, but no wait for them can be enqueued. So
+ *         enqueue that wait before for a receive into a device buffer that is copied (see thence/enqueue.h).
  *  @param[in,out] stream set to ::THENCE_STREAM_NULL. What the stream stands for, such as a CUDA stream, stays.
  *  @return `MPI_ERR_ARG` (null `stream`, or it is no stream of this library); `MPI_ERR_OTHER` (a communicator of the
  *          stream exists); `MPI_ERR_PENDING` (enqueued operations are outstanding, and this is called in a callback,
