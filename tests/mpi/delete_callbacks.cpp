@@ -170,10 +170,10 @@ struct prepared {
         int got = 0;
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Isend(&value, 1, MPI_INT, 0, tag + 10, MPI_COMM_SELF, &request);
-        const auto received = thence::sync_wait(thence::transform_mpi(thence::ex::just(), [&](MPI_Request *r) {
+        const auto answer = thence::sync_wait(thence::transform_mpi(thence::ex::just(), [&](MPI_Request *r) {
             return MPI_Irecv(&got, 1, MPI_INT, 0, tag + 10, MPI_COMM_SELF, r);
         }));
-        check(received.has_value() && got == 45, "a sender completes");
+        check(answer.has_value() && got == 45, "a sender completes");
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 

@@ -147,9 +147,9 @@ TEST_F(gaspi_times, are_kept_by_calls_that_wait_for_a_stopped_rank_which_succeed
         EXPECT_EQ(tell(GASPI_BLOCK), GASPI_SUCCESS);
     } else if (rank == 1) {
         for (int i = 0; i < sent + 1; ++i) {
-            gaspi_rank_t from = 9;
-            EXPECT_EQ(gaspi_passive_receive(0, passive, &from, passive, GASPI_BLOCK), GASPI_SUCCESS);
-            EXPECT_EQ(from, 0);
+            gaspi_rank_t sender = 9;
+            EXPECT_EQ(gaspi_passive_receive(0, passive, &sender, passive, GASPI_BLOCK), GASPI_SUCCESS);
+            EXPECT_EQ(sender, 0);
         }
     }
     EXPECT_EQ(create(GASPI_BLOCK), GASPI_SUCCESS);
