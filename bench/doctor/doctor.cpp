@@ -124,7 +124,7 @@ void examine_waiting(measure::session &session, findings &found) {
 void examine_oversubscribed(measure::session &session, findings &found) {
     const int ranks = 2 * found.processors * std::max(1, found.hosts); // the launcher may place them on all hosts
     measure::job what{
-        .work = "calls", .threads = measure::level::single, .as_mpi_waits = true, .program = "oversubscribed"};
+        .work = "calls", .threads = measure::level::single, .program = "oversubscribed", .as_mpi_waits = true};
     const measure::numbers plain = session.together(ranks, what);
     what.run_options = {"--wait=sleep"};
     const measure::numbers with = session.together(ranks, what);
