@@ -3,10 +3,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/per_thread.hpp"
+#include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/symbolize.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -81,10 +81,9 @@ std::vector<found_call> find_calls() {
 }
 
 std::string describe(const found_call &found, std::int64_t now) {
-    char time[32];
-    std::snprintf(time, sizeof time, "%.1f s", static_cast<double>(now - found.since) / 1e9);
     return "  " + std::string(found.call.name) + partner_of(found.call) + communicator_of(found.call) + ", for " +
-           time + ", called at " + location_of_call(found.call.where) + "\n";
+           seconds(static_cast<std::uint64_t>(now - found.since)) + ", called at " +
+           location_of_call(found.call.where) + "\n";
 }
 
 } // namespace

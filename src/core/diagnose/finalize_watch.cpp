@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/diagnose/finalize_watch.hpp"
 
-#include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/symbolize.hpp"
@@ -9,23 +8,13 @@
 #include <thence/detail/start_thread.hpp>
 
 #include <chrono>
-#include <cstdio>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <pthread.h>
 #include <string>
 
 namespace thence::diagnose {
-
-namespace {
-
-std::string since(base::nanoseconds begun) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(base::read_clock() - begun) / 1e9);
-    return text;
-}
-
-} // namespace
 
 finalize_watch::finalize_watch(const void *where) noexcept {
     if (base::current_settings().stall.count() == 0) {
@@ -51,21 +40,24 @@ finalize_watch::~finalize_watch() {
 
 void finalize_watch::run(const void *where) noexcept try {
     pthread_setname_np(pthread_self(), "thence-stall");
-    const base::nanoseconds begun = base::read_clock();
-    const auto start = std::chrono::steady_clock::now();
-    auto due = base::current_settings().stall; // after the start
+    const auto begun = std::chrono::steady_clock::now();
+    const auto lasts = [begun] {
+        return seconds(
+            static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count()));
+    };
+    auto due = base::current_settings().stall; // after that
     bool said = false;
     std::unique_lock guard(mutex_);
-    while (!wake_.wait_until(guard, start + due, [this] { return returned_; })) {
+    while (!wake_.wait_until(guard, begun + due, [this] { return returned_; })) {
         guard.unlock();
-        print_to_stderr("stall: MPI_Finalize has not returned for " + since(begun) + ", called at " +
+        print_to_stderr("stall: MPI_Finalize has not returned for " + lasts() + ", called at " +
                         location_of_call(where) + ": it waits for ranks that have not called it, or for messages\n");
         said = true;
         guard.lock();
         due *= 2; // reports become rarer
     }
     if (said) {
-        print_to_stderr("stall over: MPI_Finalize has returned after " + since(begun) + "\n");
+        print_to_stderr("stall over: MPI_Finalize has returned after " + lasts() + "\n");
     }
 } catch (const std::bad_alloc &) { // no memory for a text
 }

@@ -4,6 +4,7 @@
 #include "core/mpi/calls.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <unistd.h>
 
 namespace thence::diagnose {
@@ -28,6 +29,12 @@ void read_process_identity() {
 
 const identity &process_identity() noexcept {
     return stored();
+}
+
+std::string seconds(std::uint64_t ns) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
+    return text;
 }
 
 void print_to_stderr(std::string_view text) noexcept {

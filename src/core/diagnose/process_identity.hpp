@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What identifies this process in a report (rank, pid, host), the output function that prefixes each line with the
-// rank, and the clocks of the reports. Only read_process_identity() calls MPI, so any thread may use the rest at any
-// time.
+// rank, and the clocks and times of the reports. Only read_process_identity() calls MPI, so any thread may use the rest
+// at any time.
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -25,6 +25,9 @@ const identity &process_identity() noexcept;
 // Writes text of one or more lines to standard error, each line with the prefix `thence[RANK]: `. All lines go out in
 // one write(), so that reports of several threads or ranks do not mix.
 void print_to_stderr(std::string_view text) noexcept;
+
+// A time in a report: `1.5 s`.
+std::string seconds(std::uint64_t ns);
 
 // Nanoseconds since boot (CLOCK_MONOTONIC).
 inline std::uint64_t now_ns() noexcept {

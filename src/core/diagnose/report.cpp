@@ -11,7 +11,6 @@
 #include "core/progress/progress.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 namespace thence::diagnose {
@@ -122,12 +121,6 @@ void add(snapshot &all, continuation_object &c, control_word kind) {
 
 std::string number(long n, const char *thing) {
     return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
-}
-
-std::string seconds(std::uint64_t ns) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) * 1e-9);
-    return text;
 }
 
 std::string age(const group &g, std::uint64_t now) {

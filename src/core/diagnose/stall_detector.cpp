@@ -15,7 +15,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <mutex>
 #include <pthread.h>
 #include <system_error>
@@ -28,12 +27,6 @@ namespace {
 
 using base::nanoseconds;
 using std::chrono::milliseconds;
-
-std::string seconds(nanoseconds time) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(time) / 1e9);
-    return text;
-}
 
 std::string and_of(long polling) {
     return polling == 0 ? "" : ", " + std::to_string(polling) + (polling == 1 ? " task polls" : " tasks poll");
@@ -64,7 +57,7 @@ public:
         ++reports_;
         return verdict::stalled;
     }
-    nanoseconds stalled_for() const noexcept { return stalled_for_; }
+    std::uint64_t stalled_for() const noexcept { return static_cast<std::uint64_t>(stalled_for_); }
 
 private:
     const nanoseconds limit_;
