@@ -164,7 +164,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         }
         return pause_for(pauses.small_share());
     }
-    const nanoseconds begun = traces_calls() ? read_clock() : 0;
+    const nanoseconds begun = read_clock();
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept, true);
     log_help(begun);

@@ -31,7 +31,6 @@ void log_help(base::nanoseconds begun) noexcept {
     const base::nanoseconds now = base::read_clock();
     const std::scoped_lock guard(mutex);
     helper_log &to = log();
-    to.thread = static_cast<int>(syscall(SYS_gettid));
     if (!to.intervals.empty() && begun - to.intervals.back().ended <= longest_pause) {
         to.intervals.back().ended = now;
         return;
@@ -40,6 +39,7 @@ void log_help(base::nanoseconds begun) noexcept {
         ++to.dropped;
         return;
     }
+    to.thread = static_cast<int>(syscall(SYS_gettid));
     try {
         to.intervals.push_back({begun, now});
     } catch (const std::bad_alloc &) {
