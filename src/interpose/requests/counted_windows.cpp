@@ -139,9 +139,6 @@ void count_access(MPI_Win handle, int target, access kind) noexcept {
 }
 
 void end_reads(MPI_Win handle, int target) noexcept {
-    if (target < 0) {
-        return;
-    }
     if (counted_window *const found = find(handle); found != nullptr && found->read.take(target)) {
         progress::operations_ended(1);
     }
@@ -156,9 +153,6 @@ void end_reads(MPI_Win handle) noexcept {
 }
 
 void end_accesses(MPI_Win handle, int target) noexcept {
-    if (target < 0) {
-        return;
-    }
     end_reads(handle, target);
     if (counted_window *const found = find(handle); found != nullptr && found->written.take(target)) {
         progress::operations_ended(1);

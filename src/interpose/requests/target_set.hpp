@@ -40,8 +40,11 @@ public:
         block = block != nullptr ? block : make(at.block);
         return block != nullptr && (block[at.index].fetch_or(at.bit, std::memory_order_acq_rel) & at.bit) == 0;
     }
-    // @return whether it was there.
+    // @return whether it was there. One below 0, such as MPI_PROC_NULL, never is.
     bool take(int rank) noexcept {
+        if (rank < 0) {
+            return false;
+        }
         const place at(rank);
         word *const block = blocks_[at.block].load(std::memory_order_acquire);
         return block != nullptr && (block[at.index].fetch_and(~at.bit, std::memory_order_acq_rel) & at.bit) != 0;
