@@ -63,3 +63,23 @@ protected:
     gaspi_rank_t next = 0;
     gaspi_rank_t previous = 0;
 };
+
+// With a configuration of its own.
+class configured_gaspi : public gaspi {
+protected:
+    virtual void configure(gaspi_config_t &config) = 0;
+    void SetUp() override {
+        ASSERT_EQ(gaspi_config_get(&before_), GASPI_SUCCESS);
+        gaspi_config_t config = before_;
+        configure(config);
+        ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
+        gaspi::SetUp();
+    }
+    void TearDown() override {
+        gaspi::TearDown();
+        EXPECT_EQ(gaspi_config_set(before_), GASPI_SUCCESS);
+    }
+
+private:
+    gaspi_config_t before_{};
+};

@@ -139,22 +139,9 @@ TEST_F(gaspi, callbacks_send_and_receive_passive_messages_inside_calls_that_do) 
 }
 
 // One message may be under way.
-class gaspi_passive_queue : public gaspi {
+class gaspi_passive_queue : public configured_gaspi {
 protected:
-    void SetUp() override {
-        ASSERT_EQ(gaspi_config_get(&before_), GASPI_SUCCESS);
-        gaspi_config_t config = before_;
-        config.passive_queue_size_max = 1;
-        ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
-        gaspi::SetUp();
-    }
-    void TearDown() override {
-        gaspi::TearDown();
-        EXPECT_EQ(gaspi_config_set(before_), GASPI_SUCCESS);
-    }
-
-private:
-    gaspi_config_t before_{};
+    void configure(gaspi_config_t &config) override { config.passive_queue_size_max = 1; }
 };
 
 TEST_F(gaspi_passive_queue, a_callback_waits_for_room_that_the_call_waits_for_too) {

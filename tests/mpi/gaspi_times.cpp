@@ -35,24 +35,13 @@ TEST_F(gaspi, time_outs_return_within_20_ms) {
     EXPECT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 
-class gaspi_times : public gaspi {
+class gaspi_times : public configured_gaspi {
 protected:
     static constexpr gaspi_size_t passive = 1'000'000; // most MPIs send less than that before it is received
-    void SetUp() override {
-        ASSERT_EQ(gaspi_config_get(&before_), GASPI_SUCCESS);
-        gaspi_config_t config = before_;
+    void configure(gaspi_config_t &config) override {
         config.passive_queue_size_max = 2;
         config.passive_transfer_size_max = passive;
-        ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
-        gaspi::SetUp();
     }
-    void TearDown() override {
-        gaspi::TearDown();
-        EXPECT_EQ(gaspi_config_set(before_), GASPI_SUCCESS);
-    }
-
-private:
-    gaspi_config_t before_{};
 };
 
 TEST_F(gaspi_times, are_kept_by_calls_that_wait_for_a_stopped_rank_which_succeed_when_it_goes_on) {
