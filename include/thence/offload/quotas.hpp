@@ -7,10 +7,9 @@
  *  After each step every rank knows for how long each one has waited. A rank that waited less than another moves as
  *  many tasks there as even out a part of the difference; one that has moved too many takes some back.
  *
- *  Fewer tasks may move than the quota says, and a quota that grew by each difference then would have no bound. So it
- *  grows from the tasks that have moved, and at most by those that have stayed. Where slots were the limit, it also
- *  shrinks from those that have moved. Where the step had few tasks, the next one may have many again: the quota
- *  shrinks from itself then, and loses a tenth, in case that there will be few from now on. */
+ *  A quota never exceeds the tasks that could move: those that were offered in a step. A step of few tasks may be
+ *  followed by one of many, so this bound falls by a tenth in a step at most. Where all slots were in use, what moved
+ *  is what could move, and the quota counts from there. */
 
 #include <thence/detail/cxx20.hpp>
 
@@ -40,17 +39,17 @@ public:
 
     // The rank that the next task goes to, or -1. That is the one which has most to get in this step.
     int take() {
+        offered_++;
         const auto most = std::max_element(others_.begin(), others_.end(),
                                            [](const other &a, const other &b) { return a.left < b.left; });
         if (most->left <= 0) {
-            stayed_++;
             return -1;
         }
         most->left--, most->taken++, most->away++;
         return static_cast<int>(most - others_.begin());
     }
     // In place of take(), where no slot is free.
-    void lacks_slot() { lacked_slots_ = true; }
+    void lacks_slot() { offered_++, lacked_slots_ = true; }
     void returned(int rank) { others_[static_cast<std::size_t>(rank)].away--; }
 
     // The rank has had nothing to do for `seconds` but to wait for results. Returns how many ranks are late now.
@@ -87,6 +86,8 @@ public:
     // After a step. `measured` has an entry for each rank.
     void balance(const std::vector<offload_measured> &measured, double step_seconds) {
         last_step_ = step_seconds;
+        most_ = std::max(std::exchange(offered_, 0), most_ * 9 / 10);
+        const bool lacked_slots = std::exchange(lacked_slots_, false);
         const offload_measured &own = measured[static_cast<std::size_t>(rank_)];
         const auto waited = [](const offload_measured &a, const offload_measured &b) { return a.waited < b.waited; };
         const bool critical = std::min_element(measured.begin(), measured.end(), waited)->waited == own.waited;
@@ -106,20 +107,14 @@ public:
                 if (difference > 0) { // whoever has sent tasks here takes them back first
                     tasks = critical && i == longest && !was_late ? std::max(0.0, tasks - own.foreign) : 0;
                 }
-                const int more = static_cast<int>(std::lround(tasks));
-                if (more > 0) {
-                    each.quota = std::max(each.quota, each.taken + (lacked_slots_ ? more : std::min(more, stayed_)));
-                } else if (more < 0) {
-                    const int moved = lacked_slots_ ? each.taken : std::max(each.taken, each.quota * 9 / 10);
-                    each.quota = std::max(0, std::min(each.quota, moved) + more);
-                }
+                const int before = lacked_slots ? std::min(each.quota, each.taken) : each.quota;
+                each.quota = std::clamp(before + static_cast<int>(std::lround(tasks)), 0, most_);
             } else if (difference < 0) {
                 each.quota /= 2; // it ran no task of its own, so it cannot say what one takes
             }
             each.quota = each.paused > 0 || static_cast<int>(i) == rank_ ? 0 : each.quota;
             each.left = each.quota, each.taken = 0;
         }
-        stayed_ = 0, lacked_slots_ = false;
     }
 
     int quota(int rank) const { return others_[static_cast<std::size_t>(rank)].quota; }
@@ -139,7 +134,8 @@ private:
     const offload_settings &settings_;
     int rank_;
     double last_step_ = 0;      // seconds
-    int stayed_ = 0;            // tasks of this step that no quota had room for
+    int offered_ = 0;           // tasks of this step
+    int most_ = 0;              // tasks that could move in a step
     bool lacked_slots_ = false; // in this step
     std::vector<other> others_;
 };
