@@ -157,6 +157,7 @@ static inline const thence_task_runtime *thence_argobots_task_runtime(void) {
                                               thence_argobots_sleep_,
                                               thence_argobots_workers_,
                                               NULL,
+                                              NULL,
                                               NULL};
     return &table;
 }

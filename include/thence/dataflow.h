@@ -122,6 +122,11 @@ THENCE_FLOW_EXPORT int thence_flow_workers(void);
  *  @note thence_task_runtime_add() calls it, so that idle workers make progress for MPI. */
 THENCE_FLOW_EXPORT void thence_flow_on_idle(int (*poll)(void));
 
+/** @brief What workers of all flows do between two tasks, at most every 20 microseconds: they call `poll` once. Its
+ *         result counts for nothing. The rest is as for thence_flow_on_idle(), also if a call lasts.
+ *  @note thence_task_runtime_add() calls it, so that workers make progress for MPI while they have tasks. */
+THENCE_FLOW_EXPORT void thence_flow_between_tasks(int (*poll)(void));
+
 /** @brief The table of these tasks for `thence/task_runtime.h`, by which MPI calls in a task block the task or delay
  *         its end: `thence_task_runtime_add(thence_flow_task_runtime())`. It has all parts. An operation that fails
  *         ends the wave, as thence_flow_lower_error() does, with the error code of MPI.

@@ -145,6 +145,7 @@ inline const thence_task_runtime &task_runtime() noexcept {
                                            &detail::sleep_fiber,
                                            nullptr,
                                            nullptr,
+                                           nullptr,
                                            nullptr};
     return table;
 }

@@ -207,6 +207,7 @@ static inline const thence_task_runtime *thence_qthreads_task_runtime(void) {
                                               thence_qthreads_sleep_,
                                               thence_qthreads_workers_,
                                               NULL,
+                                              NULL,
                                               NULL};
     return &table;
 }

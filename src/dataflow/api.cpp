@@ -209,6 +209,10 @@ void thence_flow_on_idle(int (*poll)(void)) {
     thence::dataflow::task_scheduler::poll_while_idle(poll);
 }
 
+void thence_flow_between_tasks(int (*poll)(void)) {
+    thence::dataflow::task_scheduler::poll_between_tasks(poll);
+}
+
 int thence_flow_report(void (*tell)(const thence_flow_waiting *, void *), void *data) {
     if (tell == nullptr) {
         return EINVAL;

@@ -35,7 +35,7 @@ void inspect(void *) noexcept {
             one->seen = calls;
         } else if (!one->late) {
             one->late = true;
-            one->scheduler.polls_late();
+            one->scheduler.polls_late(*one);
         }
     }
     timer_runs = quiet < most_quiet && start();

@@ -13,6 +13,7 @@
 
 namespace thence::dataflow {
 
+struct task;
 class task_scheduler;
 
 namespace poll_watchdog {
@@ -23,6 +24,7 @@ struct poller {
     std::atomic<std::uint64_t> calls{1}; // how many calls of the poll have begun; only the worker writes it
     std::uint64_t seen = 0;              // `calls` at the last inspection
     bool late = false;
+    task *held = nullptr; // the worker will run it after the poll; under the lock of the scheduler
     poller *previous = nullptr;
     poller *next = nullptr;
 

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace thence::dataflow {
@@ -21,7 +22,10 @@ void task_scheduler::push(task_list &ready) noexcept {
     call_if_needed_and_unlock();
 }
 
-task *task_scheduler::take(runner &) noexcept {
+task *task_scheduler::take(runner &self) noexcept {
+    if (self.next != nullptr) {
+        return std::exchange(self.next, nullptr); // counts as running still
+    }
     task *const taken = queue_.pop();
     running_ += taken != nullptr ? 1 : 0;
     return taken;
@@ -31,15 +35,28 @@ void task_scheduler::run(runner &self, task &first) noexcept {
     self.next = &first;
     do {
         self.next = run_(*self.next);
-    } while (self.next != nullptr && !must_leave());
+        if (--self.until_look <= 0) {
+            see_whether_poll_is_due(self);
+        }
+    } while (self.next != nullptr && !self.poll_is_due && !must_leave());
 }
 
 bool task_scheduler::ran(runner &self) noexcept {
+    const bool polls = std::exchange(self.poll_is_due, false);
+    if (polls && self.next != nullptr) {
+        self.next = poll_once(self.next);
+        if (self.next != nullptr && self.next->priority >= queue_.best() && !must_leave()) {
+            return true;
+        }
+    }
     --running_;
     if (self.next != nullptr) {
-        queue_.push(*self.next);
+        queue_.push(*std::exchange(self.next, nullptr));
     }
     tell_if_idle();
+    if (polls) {
+        poll_once(nullptr);
+    }
     return !must_leave();
 }
 
@@ -99,6 +116,7 @@ bool task_scheduler::search_again() noexcept {
 }
 
 std::atomic<int (*)()> task_scheduler::idle_poll_{nullptr};
+std::atomic<int (*)()> task_scheduler::busy_poll_{nullptr};
 
 // This poll finds a message that arrives soon. It is short, since a worker that polls takes the processor from other
 // threads. If the worker has lost its processor meanwhile, other threads need it: the worker does not yield, which
@@ -108,7 +126,6 @@ bool task_scheduler::poll_for_a_task() noexcept {
     if (poll == nullptr) {
         return false;
     }
-    poll_watchdog::poller self(*this);
     {
         const std::scoped_lock guard(lock_);
         if (!queue_.empty()) {
@@ -116,8 +133,14 @@ bool task_scheduler::poll_for_a_task() noexcept {
         }
         ++polling_;
     }
+    poll_watchdog::poller self(*this);
+    return watch(self, [&] { return poll_until_a_task(poll, self); });
+}
+
+// Without the lock, by a worker that `polling_` counts. @return what `polls` returns.
+template <class Polls> bool task_scheduler::watch(poll_watchdog::poller &self, Polls &&polls) noexcept {
     const bool watched = poll_watchdog::add(self);
-    const bool found = watched && poll_until_a_task(poll, self);
+    const bool found = watched && polls();
     const bool late = watched && poll_watchdog::remove(self);
     const std::scoped_lock guard(lock_);
     if (late) {
@@ -126,6 +149,39 @@ bool task_scheduler::poll_for_a_task() noexcept {
         --polling_;
     }
     return found;
+}
+
+void task_scheduler::see_whether_poll_is_due(runner &self) noexcept {
+    self.until_look = most_unlooked;
+    if (busy_poll_.load(std::memory_order_relaxed) == nullptr) {
+        return;
+    }
+    const base::nanoseconds now = base::read_clock();
+    const base::nanoseconds passed = now - self.polled;
+    self.poll_is_due = passed >= polls_every;
+    if (self.poll_is_due) {
+        self.polled = now;
+        self.each_look = std::max(1, static_cast<int>(self.each_look * polls_every / passed));
+    } else {
+        self.each_look = std::min(2 * self.each_look, most_unlooked);
+    }
+    self.until_look = self.each_look;
+}
+
+// With the lock, which it releases meanwhile. If tasks are ready, other workers take them. `held` is the task that
+// follows, or null. @return the same, or null if another worker has it since the poll lasts long.
+task *task_scheduler::poll_once(task *held) noexcept {
+    int (*const poll)() = busy_poll_.load(std::memory_order_acquire);
+    if (poll == nullptr) {
+        return held;
+    }
+    ++polling_;
+    call_if_needed_and_unlock();
+    poll_watchdog::poller self(*this);
+    self.held = held;
+    watch(self, [&] { return poll() != 0; });
+    lock_.lock();
+    return self.held;
 }
 
 bool task_scheduler::poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept {
@@ -145,10 +201,13 @@ bool task_scheduler::poll_until_a_task(int (*poll)(), poll_watchdog::poller &sel
     }
 }
 
-void task_scheduler::polls_late() noexcept {
+void task_scheduler::polls_late(poll_watchdog::poller &late) noexcept {
     lock_.lock();
     --searching_;
     --polling_;
+    if (late.held != nullptr) {
+        queue_.push(*std::exchange(late.held, nullptr));
+    }
     call_if_needed_and_unlock();
 }
 

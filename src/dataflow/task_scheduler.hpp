@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads that run the tasks of one flow, and the queue of its ready tasks: the loop of tbb/workers/loop.hpp, on an
-// arena. All its runners are workers. After 200 searches in vain a worker calls the idle poll for a short time, then
-// leaves. So does one whose thread is to resume a suspended stack, since only a thread outside of the loop does that.
+// arena. All its runners are workers. Between two tasks a worker calls the busy poll, at most every 20 microseconds. After
+// 200 searches in vain it calls the idle poll for a short time, then leaves. So does one whose thread is to resume a suspended stack, since only a thread outside of the loop does that.
 //
 // Invariants, under the lock, beside those of the loop:
 //  - A polling worker (`polling_`) counts as searching until the watchdog finds that a call of its poll lasts long
 //    (poll_watchdog.hpp). If all searching workers poll, they get one task of the queue, and for more a worker is
-//    called. So a long call delays one task, usually by less than 5 ms, if another worker is free.
+//    called. So a long call delays one task, usually by less than 5 ms, if another worker is free. A worker that polls
+//    between two tasks may hold the second, which counts as running. The watchdog puts that into the queue, too.
 //  - The scheduler is idle while no task is ready and none runs. It becomes idle only where `running_` is decremented.
 //    The thread that does so calls tell_if_idle(). A thread that waits for it increments `idle_waiters_` first and
 //    calls is_idle() then. Both hold the lock. So either the waiter finds the scheduler idle, or the thread that makes
@@ -63,9 +64,11 @@ public:
 
     // The idle poll of all schedulers, or null. Workers that find no task call it until it returns 0.
     static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
+    // What workers of all schedulers call between two tasks, or null.
+    static void poll_between_tasks(int (*poll)()) noexcept { busy_poll_.store(poll, std::memory_order_release); }
 
     // A call of the poll lasts long, so its worker no longer counts as searching. The watchdog calls it.
-    void polls_late() noexcept;
+    void polls_late(poll_watchdog::poller &late) noexcept;
 
     // How many threads wait until the scheduler is idle. Increment it before is_idle(): if that is false, `on_idle`
     // will be called.
@@ -78,13 +81,17 @@ public:
 private:
     static constexpr int most_searches = 200;                                      // in vain, before a worker leaves
     static constexpr std::int64_t most_polling = 50'000, lost_processor = 500'000; // nanoseconds
-    static std::atomic<int (*)()> idle_poll_;
+    static constexpr std::int64_t polls_every = 20'000;                            // nanoseconds, between tasks
+    static constexpr int most_unlooked = 16;                                       // tasks without a look at the clock
+    static std::atomic<int (*)()> idle_poll_, busy_poll_;
 
     void suspend_here(suspended &stack, const after_suspend &after);
     static void this_thread_stops() noexcept;
     void suspend_for_other(suspended &stack, const after_suspend &after);
     bool search_again() noexcept;
     bool poll_for_a_task() noexcept;
+    task *poll_once(task *held) noexcept;
+    template <class Polls> bool watch(poll_watchdog::poller &self, Polls &&polls) noexcept;
     bool poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept;
     bool must_leave() const noexcept;
     bool nothing_runs() const noexcept { return running_ == 0 && queue_.empty(); }
@@ -92,8 +99,13 @@ private:
 
     struct runner : runner_base {
         explicit runner(const task_scheduler &) {}
-        task *next = nullptr; // not run, since the runner leaves
+        task *next = nullptr; // not run yet, since the runner leaves or polls
+        // When it polls between two tasks. Most tasks are short, so it looks at the clock after several of them.
+        std::int64_t polled = 0;
+        int until_look = 1, each_look = 1; // tasks
+        bool poll_is_due = false;
     };
+    static void see_whether_poll_is_due(runner &self) noexcept;
     // For the loop, which says what they do.
     friend loop;
     static bool goes_on(const runner &) noexcept { return true; }

@@ -40,7 +40,8 @@ constexpr thence_task_runtime table{sizeof(thence_task_runtime),
                                     &thence_flow_sleep_for,
                                     &thence_flow_workers,
                                     &waiting,
-                                    &thence_flow_on_idle};
+                                    &thence_flow_on_idle,
+                                    &thence_flow_between_tasks};
 
 } // namespace
 

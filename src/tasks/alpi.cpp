@@ -65,6 +65,7 @@ thence_task_runtime table_{sizeof(thence_task_runtime),
                            nullptr,
                            &workers,
                            nullptr,
+                           nullptr,
                            nullptr};
 char text_[200];
 

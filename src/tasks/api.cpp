@@ -209,6 +209,9 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
         if (runtime->on_idle != nullptr) {
             runtime->on_idle([] { return progress::help_while_idle() ? 1 : 0; });
         }
+        if (runtime->between_tasks != nullptr) {
+            runtime->between_tasks([] { return progress::help_between_tasks() ? 1 : 0; });
+        }
         task::poll_in_tasks_of(*runtime);
         return MPI_SUCCESS;
     case task::add_result::full:
@@ -225,6 +228,9 @@ int thence_task_runtime_remove(const thence_task_runtime *runtime) {
     task::poll_no_longer_in_tasks_of(*runtime);
     if (runtime->on_idle != nullptr) {
         runtime->on_idle(nullptr);
+    }
+    if (runtime->between_tasks != nullptr) {
+        runtime->between_tasks(nullptr);
     }
     return MPI_SUCCESS;
 }

@@ -75,6 +75,7 @@ const thence_task_runtime detached_tasks{sizeof(thence_task_runtime),
                                          nullptr,
                                          nullptr,
                                          nullptr,
+                                         nullptr,
                                          nullptr};
 
 bool detached_begin(void (*function)(void *event), void *event) noexcept {

@@ -64,6 +64,7 @@ const thence_task_runtime threads{sizeof(thence_task_runtime),
                                   &sleep_for,
                                   nullptr,
                                   nullptr,
+                                  nullptr,
                                   nullptr};
 
 } // namespace thence::task

@@ -57,11 +57,13 @@ inline int sleep_for(uint64_t, uint64_t *) {
     ++running->sleeps;
     return 0;
 }
-inline const thence_task_runtime scripted{sizeof scripted, "a test's", &running_task, &block,  &unblock, &raise_events,
-                                          &lower_events,   nullptr,    &sleep_for,    nullptr, nullptr,  nullptr};
+inline const thence_task_runtime scripted{sizeof scripted, "a test's",    &running_task, &block,     &unblock,
+                                          &raise_events,   &lower_events, nullptr,       &sleep_for, nullptr,
+                                          nullptr,         nullptr,       nullptr};
 inline const thence_task_runtime only_current{sizeof only_current,
                                               "poor",
                                               &running_task,
+                                              nullptr,
                                               nullptr,
                                               nullptr,
                                               nullptr,

@@ -227,13 +227,12 @@ void run() noexcept {
     }
 }
 
-} // namespace
+bool has_work() noexcept {
+    return running_.load(std::memory_order_acquire) && any_outstanding();
+}
 
-bool help_while_idle() noexcept {
-    if (!running_.load(std::memory_order_acquire) || !any_outstanding()) {
-        return false;
-    }
-    end_nap(); // the worker leaves before the nap would end
+// A poll of the helper, on a worker. @return whether the helper still runs.
+bool help_on_worker() noexcept {
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
     if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
@@ -242,11 +241,29 @@ bool help_while_idle() noexcept {
             poll_sources(polled_from::outside);
         }
         guard.unlock();
-        workers_helped_.store(true, std::memory_order_relaxed);
         run_sources(LONG_MAX);
     }
     workers_inside_.fetch_sub(1, std::memory_order_release);
     return goes_on;
+}
+
+} // namespace
+
+bool help_while_idle() noexcept {
+    if (!has_work()) {
+        return false;
+    }
+    end_nap(); // the worker leaves before the nap would end
+    workers_helped_.store(true, std::memory_order_relaxed);
+    return help_on_worker();
+}
+
+bool help_between_tasks() noexcept {
+    if (!has_work()) {
+        return false;
+    }
+    note_poll_of_application();
+    return help_on_worker();
 }
 
 void helper_set_up(bool told_of_finalize) {

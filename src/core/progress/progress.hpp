@@ -66,6 +66,9 @@ extern std::mutex helper_in_progress;
 // there is nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. No worker is in
 // here when helper_tear_down() returns.
 bool help_while_idle() noexcept;
+// The same, now and then between two tasks of a worker. To the helper this is a poll of the application: it may sleep
+// meanwhile.
+bool help_between_tasks() noexcept;
 
 // A thread of the application polls: while it does so often, the helper pauses longer. False: known already.
 extern THENCE_HIDDEN std::atomic<bool> nobody_polled;
