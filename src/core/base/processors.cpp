@@ -1,40 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/base/processors.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace thence::base {
 
 bool (*scripted_processors)() noexcept = nullptr;
+bool (*scripted_wait_for_processor)() noexcept = nullptr;
 
 namespace {
 
 constexpr nanoseconds valid_for = 1'000'000;
+constexpr nanoseconds shortest_wait = 250'000;
 
 std::atomic<nanoseconds> looked_at{0};
 std::atomic<bool> are_taken{false};
 
-// The number of threads that are ready, this one included; 0: not known. The file has three averages, then this number
-// and a slash. It is opened each time, since programs close descriptors that they do not know.
-long ready_threads() noexcept {
-    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return 0;
+// The number behind so many spaces in a file of the system; -1: there is none. The file is opened each time, since
+// programs close descriptors that they do not know.
+long long number_in(const char *path, int spaces) noexcept {
+    const int before = errno;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char text[96];
+    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) {
+        close(file);
     }
-    char text[64];
-    const ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
+    errno = before;
     text[length < 0 ? 0 : length] = '\0';
     const char *at = text;
-    for (int spaces = 0; spaces < 3 && *at != '\0'; ++at) {
-        spaces += *at == ' ' ? 1 : 0;
+    for (; spaces > 0 && *at != '\0'; ++at) {
+        spaces -= *at == ' ' ? 1 : 0;
     }
-    return std::strtol(at, nullptr, 10);
+    char *end = nullptr;
+    const long long number = std::strtoll(at, &end, 10);
+    return end == at ? -1 : number;
 }
+
+// How many threads are ready, this one included, stands behind three averages.
+long long ready_threads() noexcept {
+    return number_in("/proc/loadavg", 3);
+}
+
+// For how long this thread was ready without a processor stands behind its processor time.
+long long time_without_processor() noexcept {
+    return number_in("/proc/thread-self/schedstat", 1);
+}
+
+// At the last call on this thread.
+thread_local constinit nanoseconds seen_without_processor = 0;
+thread_local constinit nanoseconds seen_at = 0;
 
 bool look() noexcept {
     static const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -49,11 +70,19 @@ bool processors_are_taken(nanoseconds time) noexcept {
     }
     if (time - looked_at.load(std::memory_order_relaxed) >= valid_for) {
         looked_at.store(time, std::memory_order_relaxed);
-        const int before = errno;
         are_taken.store(look(), std::memory_order_relaxed);
-        errno = before;
     }
     return are_taken.load(std::memory_order_relaxed);
+}
+
+bool has_waited_for_processor(nanoseconds time) noexcept {
+    if (scripted_wait_for_processor != nullptr) [[unlikely]] {
+        return scripted_wait_for_processor();
+    }
+    const nanoseconds without = time_without_processor();
+    const nanoseconds waited = without - std::exchange(seen_without_processor, without);
+    const nanoseconds passed = time - std::exchange(seen_at, time);
+    return without < 0 || waited >= std::max(passed / 50, shortest_wait);
 }
 
 } // namespace thence::base

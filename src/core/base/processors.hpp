@@ -11,7 +11,14 @@ namespace thence::base {
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;
 
-// For tests: called in place of that, if it is not null.
+// Whether this thread was ready without a processor for a fiftieth of the time since the last call on it, and for more
+// than a moment. A thread that
+// comes back late from a sleep may as well have waited for the processor itself to wake, which on virtual machines
+// takes a millisecond now and then. `time`: now. True where the system does not tell.
+bool has_waited_for_processor(nanoseconds time) noexcept;
+
+// For tests: called in place of these, if they are not null.
 extern bool (*scripted_processors)() noexcept;
+extern bool (*scripted_wait_for_processor)() noexcept;
 
 } // namespace thence::base

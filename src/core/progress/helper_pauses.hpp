@@ -104,7 +104,8 @@ private:
 //  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
 //  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
 //    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls often for a while
-//    after a poll that has moved data. If the application also polls often, it sleeps for a millisecond.
+//    after a poll that has moved data. If the application also polls often, as workers do between tasks, it sleeps for
+//    a millisecond.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -155,7 +156,7 @@ public:
     }
 
     static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
-    static constexpr nanoseconds longest_if_taken = 150000;          // a message waits for half of that
+    static constexpr nanoseconds longest_if_taken = 120000;          // a message waits for half of that
 
 private:
     static constexpr nanoseconds spins_until = 25000000;       // 25 ms

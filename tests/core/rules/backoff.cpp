@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pauses of a thread that polls: their order and bounds. How long a thread really pauses depends on the machine, so
 // the tests shift the times in the state instead of waiting.
+#include "core/base/processors.hpp"
+
 #include <gtest/gtest.h>
 #include <thence/backoff.h>
 
@@ -15,6 +17,22 @@ constexpr std::int64_t second = 1'000'000'000;
 void pass(thence_backoff &b, std::int64_t time) {
     b.since -= time;
 }
+
+// The other threads of the machine are played.
+class backoff : public testing::Test {
+protected:
+    backoff() {
+        thence::base::scripted_processors = []() noexcept { return taken; };
+        thence::base::scripted_wait_for_processor = []() noexcept { return waited; };
+    }
+    ~backoff() override {
+        thence::base::scripted_processors = nullptr;
+        thence::base::scripted_wait_for_processor = nullptr;
+        taken = false, waited = true;
+    }
+    static inline bool taken = false; // all processors
+    static inline bool waited = true; // for the processor, a thread that is late
+};
 
 // As if another thread had run on this processor, for `time` nanoseconds, when the last pause should have ended.
 void lose_processor(thence_backoff &b, std::int64_t time) {
@@ -39,7 +57,7 @@ std::int64_t until_sleep(thence_backoff &b) {
     }
 }
 
-TEST(backoff, spins_then_sleeps) {
+TEST_F(backoff, spins_then_sleeps) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 3;
     for (int i = 0; i < 3; ++i) {
@@ -52,7 +70,7 @@ TEST(backoff, spins_then_sleeps) {
     EXPECT_EQ(thence_backoff_next(&b), b.longest);
 }
 
-TEST(backoff, a_sleep_is_an_eighth_of_the_time_waited) {
+TEST_F(backoff, a_sleep_is_an_eighth_of_the_time_waited) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.longest = 10 * second;
     until_sleep(b);
@@ -62,7 +80,7 @@ TEST(backoff, a_sleep_is_an_eighth_of_the_time_waited) {
     EXPECT_LT(time, 9 * second); // this test may have been stopped for a while
 }
 
-TEST(backoff, no_sleep_is_longer_than_the_bound) {
+TEST_F(backoff, no_sleep_is_longer_than_the_bound) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.longest = 4000;
     until_sleep(b);
@@ -72,7 +90,7 @@ TEST(backoff, no_sleep_is_longer_than_the_bound) {
     EXPECT_EQ(thence_backoff_next(&b), 3000);
 }
 
-TEST(backoff, begins_again_when_something_was_found) {
+TEST_F(backoff, begins_again_when_something_was_found) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 1;
     until_sleep(b);
@@ -81,7 +99,7 @@ TEST(backoff, begins_again_when_something_was_found) {
     EXPECT_EQ(thence_backoff_next(&b), 0);
 }
 
-TEST(backoff, pauses_briefly_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
+TEST_F(backoff, pauses_briefly_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 100;
     for (int i = 0; i < 50; ++i) {
@@ -101,7 +119,7 @@ TEST(backoff, pauses_briefly_before_it_sleeps_also_if_it_is_to_spin_less_than_it
     EXPECT_LT(b.usual, 1'000'000); // what it learns is no time since the machine was started
 }
 
-TEST(backoff, a_thread_that_waited_for_its_processor_sleeps_at_once_and_longer) {
+TEST_F(backoff, a_thread_that_waited_for_its_processor_sleeps_at_once_and_longer) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     EXPECT_EQ(thence_backoff_next(&b), 0);
     EXPECT_EQ(b.shared, 0);
@@ -117,7 +135,7 @@ TEST(backoff, a_thread_that_waited_for_its_processor_sleeps_at_once_and_longer) 
     EXPECT_EQ(thence_backoff_next(&b), 15'000);
 }
 
-TEST(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
+TEST_F(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     until_sleep(b);
     b.shared = 0; // as if this test had not been interrupted
@@ -126,7 +144,33 @@ TEST(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
     EXPECT_GT(b.shared, 0);
 }
 
-TEST(backoff, spins_as_before_when_the_processor_has_not_been_shared_for_40_ms) {
+TEST_F(backoff, a_sleep_that_ends_late_without_another_thread_changes_nothing) {
+    waited = false;
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    until_sleep(b);
+    lose_processor(b, 4 * ms);
+    thence_backoff_next(&b);
+    EXPECT_EQ(b.shared, 0);
+}
+
+// It costs some processor time, and its thread displaces one that computes.
+TEST_F(backoff, sleeps_for_several_times_what_that_costs_where_all_processors_are_taken) {
+    taken = true;
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    until_sleep(b);
+    for (int i = 0; i < 17; ++i) { // one of these is measured
+        thence_backoff_pause(&b);
+    }
+    b.since = b.due; // as if it had just begun to sleep
+    const std::int64_t beside_others = until_sleep(b);
+    taken = false;
+    thence_backoff_found(&b);
+    b.usual = 0, b.longest = 1000;
+    EXPECT_GT(beside_others, until_sleep(b));
+    EXPECT_LE(beside_others, 100'000);
+}
+
+TEST_F(backoff, spins_as_before_when_the_processor_has_not_been_shared_for_40_ms) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     thence_backoff_next(&b);
     lose_processor(b, 4 * ms);
@@ -143,7 +187,7 @@ TEST(backoff, spins_as_before_when_the_processor_has_not_been_shared_for_40_ms) 
     EXPECT_TRUE(spins);
 }
 
-TEST(backoff, stays_cautious_twice_as_long_when_the_processor_is_soon_shared_again) {
+TEST_F(backoff, stays_cautious_twice_as_long_when_the_processor_is_soon_shared_again) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     thence_backoff_next(&b);
     std::uint32_t last = 0;
@@ -162,7 +206,7 @@ TEST(backoff, stays_cautious_twice_as_long_when_the_processor_is_soon_shared_aga
     EXPECT_EQ(b.shared_ms, 40U) << "that was long ago";
 }
 
-TEST(backoff, sleeps_a_little_longer_for_some_time_after_the_processor_was_shared) {
+TEST_F(backoff, sleeps_a_little_longer_for_some_time_after_the_processor_was_shared) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     thence_backoff_next(&b);
     lose_processor(b, 4 * ms);
@@ -182,7 +226,7 @@ TEST(backoff, sleeps_a_little_longer_for_some_time_after_the_processor_was_share
     EXPECT_LT(least, 30'000);
 }
 
-TEST(backoff, learns_how_long_it_usually_waits) {
+TEST_F(backoff, learns_how_long_it_usually_waits) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     for (int i = 0; i < 50; ++i) {
         thence_backoff_next(&b);
@@ -195,7 +239,7 @@ TEST(backoff, learns_how_long_it_usually_waits) {
     EXPECT_EQ(thence_backoff_next(&b), b.longest);
 }
 
-TEST(backoff, forgets_long_waits_when_it_finds_at_once) {
+TEST_F(backoff, forgets_long_waits_when_it_finds_at_once) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 1;
     thence_backoff_next(&b);
@@ -209,7 +253,7 @@ TEST(backoff, forgets_long_waits_when_it_finds_at_once) {
     EXPECT_EQ(b.usual, 0);
 }
 
-TEST(backoff, a_pause_leaves_the_timer_slack_as_it_was) {
+TEST_F(backoff, a_pause_leaves_the_timer_slack_as_it_was) {
     ASSERT_EQ(prctl(PR_SET_TIMERSLACK, 77'000UL), 0);
     thence_backoff b = THENCE_BACKOFF_INIT;
     until_sleep(b);

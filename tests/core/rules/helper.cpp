@@ -51,6 +51,23 @@ TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
     }
 }
 
+TEST_P(helper, leaves_its_work_to_workers_that_poll_between_tasks) {
+    EXPECT_FALSE(thence::progress::help_between_tasks()) << "there is no helper";
+    cr c(THENCE_CR_ANY_THREAD);
+    bool by_this_thread = false;
+    for (int round = 0; round < 1000 && !by_this_thread; ++round) {
+        note n;
+        const ticket t = attach_pending(n, c);
+        EXPECT_TRUE(thence::progress::help_between_tasks());
+        world.complete(t);
+        while (n.runs == 0) {
+            thence::progress::help_between_tasks();
+        }
+        by_this_thread = n.thread == std::this_thread::get_id();
+    }
+    EXPECT_TRUE(by_this_thread);
+}
+
 // The worker runs the continuation, since the helper pauses after a poll of a worker.
 TEST_P(helper, leaves_its_work_to_idle_workers) {
     EXPECT_FALSE(thence::progress::help_while_idle()) << "there is no helper";
@@ -123,6 +140,7 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
     using clock = std::chrono::steady_clock;
     std::atomic<bool> not_polled{true};
     thence::base::scripted_processors = []() noexcept { return false; };
+    thence::base::scripted_wait_for_processor = []() noexcept { return true; };
     bool undisturbed = false;
     for (int round = 0; round < 100 && !undisturbed; ++round) {
         thence::progress::helper_pauses pauses;
@@ -143,6 +161,7 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
         EXPECT_GE(pauses.next(not_polled), 20000);
     }
     thence::base::scripted_processors = nullptr;
+    thence::base::scripted_wait_for_processor = nullptr;
     EXPECT_TRUE(undisturbed);
 }
 
@@ -168,6 +187,39 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
     thence::base::scripted_processors = nullptr;
     EXPECT_LT(beside_others, 0.2);
     EXPECT_LT(with_application, 0.08);
+}
+
+TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    std::atomic<bool> stop{false};
+    bool waited = false;
+    std::thread sharing([&] {
+        sched_setaffinity(0, sizeof one, &one);
+        std::thread busy([&] { // inherits the affinity
+            while (!stop) {
+            }
+        });
+        const auto waits = [] {
+            const auto begun = thence::base::read_clock();
+            while (thence::base::read_clock() - begun < 50'000'000) {
+            }
+            return thence::base::has_waited_for_processor(thence::base::read_clock());
+        };
+        for (int tries = 0; tries < 100 && !waited; ++tries) {
+            waited = waits();
+        }
+        stop = true;
+        busy.join();
+        bool alone = false; // other tests may run, too
+        for (int tries = 0; tries < 100 && !alone; ++tries) {
+            alone = !waits();
+        }
+        EXPECT_TRUE(alone);
+    });
+    sharing.join();
+    EXPECT_TRUE(waited);
 }
 
 TEST(processors, are_taken_while_more_threads_run_than_there_are) {
