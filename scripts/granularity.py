@@ -57,13 +57,13 @@ def scaled(number, scale):
 
 APPLICATIONS = {
     "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
-                        lambda options, _: [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", scaled(40, options.scale),
-                                            "--size", f"{256 * max(4, options.ranks * options.threads)}x1024"],
+                        lambda options, _: [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", scaled(100, options.scale),
+                                            "--size", f"{512 * max(4, options.ranks * options.threads)}x2048"],
                         {"tampi": "tampi-iwait"}),
     "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
-                       lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(8, options.scale)]),
+                       lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(16, options.scale)]),
     "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
-                             lambda options, one_thread: ["--size", "32768", "--work", "40", "--chunks", scaled(20, options.scale), "--functions",
+                             lambda options, one_thread: ["--size", "32768", "--work", "40", "--chunks", scaled(100, options.scale), "--functions",
                                                           str(options.ranks), "--lanes", str(options.threads if one_thread else 1)]),
 }
 
