@@ -23,8 +23,9 @@
  *  request of MPI that is complete then: `MPI_REQUEST_NULL` if that is so when the call returns. Any call of MPI takes
  *  the request, and continuations, senders and tasks too. If it is null, the operation belongs to its queue:
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
- *  If a target on this node has ended, operations of queues and of lists fail. The request of a single operation is
- *  MPI's, and may never complete then. A put that its target refuses later is an error of the queue that it names.
+ *  If a target on this node has ended, operations of queues and of lists fail. The request of a single operation of
+ *  at most 1 GiB is MPI's, and may never complete then. More data go in several messages, and their request is that of
+ *  a list. A put that its target refuses later is an error of the queue that it names.
  *
  *  Processes of one node write to each other's memory directly. Others send messages on a communicator of the space;
  *  the receiver makes progress in calls of Thence and, on Open MPI, of MPI. At `MPI_THREAD_MULTIPLE` the helper thread
@@ -137,8 +138,9 @@ THENCE_EXPORT int thence_segment_query(thence_segment segment, int rank, thence_
  *  @param queue        a queue of the space.
  *  @param[out] request local completion, or null.
  *  @return `MPI_ERR_ARG` (null `segment` or `from`; the queue is none of the space; offset and length go beyond the end
- *          of the part); `MPI_ERR_RANK`; `MPI_ERR_COUNT` (more than 1 GiB by messages, with a request);
- *          `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` (a message could not be sent).
+ *          of the part); `MPI_ERR_RANK`; `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` (a message could not be sent).
+ *          Some messages of more than 1 GiB may have been sent before the last two: they belong to the queue then, and
+ *          `request` is unchanged.
  *  @note Threads: any number at once. Cost on one node: the copy. */
 THENCE_EXPORT int thence_put(const void *from, size_t bytes, int rank, thence_segment segment, size_t offset, int queue,
                              MPI_Request *request);

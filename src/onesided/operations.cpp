@@ -3,6 +3,7 @@
 
 #include "core/mpi/calls.hpp"
 #include "onesided/memory/other_process.hpp"
+#include "onesided/pieces.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,8 @@
 #include <utility>
 
 namespace thence::onesided {
+
+std::uint64_t most_in_message = std::uint64_t{1} << 30;
 
 namespace {
 
@@ -22,7 +25,7 @@ class left_behind {
 public:
     // `may_last`: the operation may be incomplete when its call returns.
     left_behind(const location &remote, int number, const completion &how, bool may_last) noexcept
-        : in_(how.in != nullptr ? *how.in : remote.remote_segment->in.queue_of(number)), how_(how) {
+        : in_(queue_for(remote, number, how)), how_(how) {
         if (how.request != nullptr || (how.completions == 0 && !may_last)) [[likely]] {
             return;
         }
@@ -238,26 +241,6 @@ void tell_of_message(const completion &how) noexcept {
     }
 }
 
-// Transfers in pieces that fit a message; the caller has refused more than one with a request.
-// `transfer(local, bytes, remote, is_last, how)`; the last completes the operation.
-template <class Byte, class Transfer>
-int in_pieces(Byte *local, std::uint64_t bytes, location remote, const completion &how, Transfer transfer) noexcept {
-    completion of_part;
-    of_part.in = how.in;
-    of_part.end = how.end;
-    of_part.local_use = how.local_use;
-    of_part.has_room = how.has_room;
-    for (; bytes > most_in_message; bytes -= most_in_message) {
-        const int code = transfer(local, most_in_message, remote, false, of_part);
-        if (code != MPI_SUCCESS) {
-            return code;
-        }
-        local += most_in_message;
-        remote.offset += most_in_message;
-    }
-    return transfer(local, bytes, remote, true, how);
-}
-
 } // namespace
 
 int put(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
@@ -293,7 +276,7 @@ int put(const void *from, std::uint64_t bytes, const location &to, const signal 
                               const completion &of_part) {
         return put_by_messages(local, length, remote, is_last ? after : signal{}, queue, of_part);
     };
-    return noted(to, in_pieces(static_cast<const unsigned char *>(from), bytes, to, how, transfer));
+    return noted(to, in_pieces(static_cast<const unsigned char *>(from), bytes, to, queue, how, transfer));
 }
 
 int get(void *to, std::uint64_t bytes, const location &from, int queue, const completion &how) noexcept {
@@ -320,7 +303,7 @@ int get(void *to, std::uint64_t bytes, const location &from, int queue, const co
                               const completion &of_part) {
         return get_by_messages(local, length, remote, queue, of_part);
     };
-    return noted(from, in_pieces(static_cast<unsigned char *>(to), bytes, from, how, transfer));
+    return noted(from, in_pieces(static_cast<unsigned char *>(to), bytes, from, queue, how, transfer));
 }
 
 int notify(int rank, const signal &what, int queue, const completion &how) noexcept {

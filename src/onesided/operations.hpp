@@ -37,6 +37,11 @@ struct location {
     std::uint64_t offset;
 };
 
+// The queue that an operation belongs to.
+inline queue &queue_for(const location &remote, int number, const completion &how) noexcept {
+    return how.in != nullptr ? *how.in : remote.remote_segment->in.queue_of(number);
+}
+
 // A notification; its value 0: none.
 struct signal {
     segment *in_segment = nullptr;
@@ -44,9 +49,12 @@ struct signal {
     std::uint32_t value = 0;
 };
 
-// What a message moves at most, since MPI counts in int.
-inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
+// What a message moves at most, since MPI counts in int. Tests change it.
+extern THENCE_INTERNAL std::uint64_t most_in_message;
 
+// Data by messages go in pieces that fit one. A queue reports a tag when all of them are complete. A request is for one
+// message: a caller with more data gives a queue.
+//
 // All return an error code. After an error the operation is not in the queue, and its room is still taken.
 THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
                         const completion &how) noexcept;

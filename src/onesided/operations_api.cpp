@@ -21,17 +21,13 @@ using onesided::signal;
 
 // Checks what puts and gets have in common.
 inline mpi::failure wrong(const void *local, std::size_t bytes, int rank, thence_segment segment, std::size_t offset,
-                          int queue, const MPI_Request *request) noexcept {
+                          int queue) noexcept {
     const onesided::segment *const at = object_of(segment);
     if (const mpi::failure why = onesided::wrong_target(at, rank, queue)) {
         return why;
     }
     if (const mpi::failure why = onesided::wrong_range(*at, rank, offset, local, bytes)) {
         return why;
-    }
-    if (request != nullptr && bytes > onesided::most_in_message &&
-        at->part_of(rank).how == onesided::way::by_messages) {
-        return {MPI_ERR_COUNT, "more than 1 GiB by messages, with a request: pass no request, or put pieces"};
     }
     return {};
 }
@@ -46,7 +42,7 @@ mpi::failure wrong(int count, const thence_piece pieces[], int rank, int queue,
     }
     for (int i = 0; i < count; ++i) {
         const thence_piece &each = pieces[i];
-        if (const mpi::failure why = wrong(each.local, each.bytes, rank, each.segment, each.offset, queue, nullptr)) {
+        if (const mpi::failure why = wrong(each.local, each.bytes, rank, each.segment, each.offset, queue)) {
             return why;
         }
         const onesided::space *const first = of_signal != nullptr ? of_signal : &object_of(pieces[0].segment)->in;
@@ -59,7 +55,7 @@ mpi::failure wrong(int count, const thence_piece pieces[], int rank, int queue,
 
 int atomic(const char *call, wire::kind what, const std::uint64_t (&operands)[2], int rank, thence_segment segment,
            std::size_t offset, std::uint64_t *old, int queue, MPI_Request *request) noexcept {
-    if (const mpi::failure why = wrong(old, sizeof *old, rank, segment, offset, queue, request)) {
+    if (const mpi::failure why = wrong(old, sizeof *old, rank, segment, offset, queue)) {
         return fail(call, why);
     }
     const onesided::segment &at = *object_of(segment);
@@ -126,6 +122,18 @@ int start_list(const char *call, int count, onesided::space *in, int queue, MPI_
     return list.end(call, code, *in, queue);
 }
 
+// `start(how)` starts an operation that moves so many bytes. More than one message may move are the list of one piece:
+// its request is complete when all messages are. Only the call itself knows whether it sends any.
+template <class Start>
+int start_one(const char *call, std::size_t bytes, thence_segment segment, int queue, MPI_Request *request,
+              Start start) noexcept {
+    if (request == nullptr || bytes <= onesided::most_in_message) [[likely]] {
+        return ended(call, start(onesided::completion{request}));
+    }
+    return start_list(call, 1, &object_of(segment)->in, queue, request,
+                      [&](int, const onesided::completion &how) { return start(how); });
+}
+
 onesided::space *space_of(int count, const thence_piece pieces[]) noexcept {
     return count != 0 ? &object_of(pieces[0].segment)->in : nullptr;
 }
@@ -149,19 +157,23 @@ extern "C" {
 int thence_put(const void *from, size_t bytes, int rank, thence_segment segment, size_t offset, int queue,
                MPI_Request *request) {
     constexpr const char *call = "thence_put";
-    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue, request)) {
+    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue)) {
         return fail(call, why);
     }
-    return ended(call, onesided::put(from, bytes, {object_of(segment), rank, offset}, {}, queue, {request}));
+    return start_one(call, bytes, segment, queue, request, [&](const onesided::completion &how) {
+        return onesided::put(from, bytes, {object_of(segment), rank, offset}, {}, queue, how);
+    });
 }
 
 int thence_get(void *to, size_t bytes, int rank, thence_segment segment, size_t offset, int queue,
                MPI_Request *request) {
     constexpr const char *call = "thence_get";
-    if (const mpi::failure why = wrong(to, bytes, rank, segment, offset, queue, request)) {
+    if (const mpi::failure why = wrong(to, bytes, rank, segment, offset, queue)) {
         return fail(call, why);
     }
-    return ended(call, onesided::get(to, bytes, {object_of(segment), rank, offset}, queue, {request}));
+    return start_one(call, bytes, segment, queue, request, [&](const onesided::completion &how) {
+        return onesided::get(to, bytes, {object_of(segment), rank, offset}, queue, how);
+    });
 }
 
 int thence_notify(int rank, thence_segment segment, unsigned notification, uint32_t value, int queue) {
@@ -179,14 +191,16 @@ int thence_notify(int rank, thence_segment segment, unsigned notification, uint3
 int thence_put_notify(const void *from, size_t bytes, int rank, thence_segment segment, size_t offset,
                       unsigned notification, uint32_t value, int queue, MPI_Request *request) {
     constexpr const char *call = "thence_put_notify";
-    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue, request)) {
+    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue)) {
         return fail(call, why);
     }
     onesided::segment *const at = object_of(segment);
     if (const mpi::failure why = onesided::wrong_notification(*at, rank, notification, value)) {
         return fail(call, why);
     }
-    return ended(call, onesided::put(from, bytes, {at, rank, offset}, {at, notification, value}, queue, {request}));
+    return start_one(call, bytes, segment, queue, request, [&](const onesided::completion &how) {
+        return onesided::put(from, bytes, {at, rank, offset}, {at, notification, value}, queue, how);
+    });
 }
 
 int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request) {

@@ -3,6 +3,7 @@
 #include "one_process.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace thence::fake {
@@ -25,12 +26,30 @@ protected:
                 {nullptr, 0, segment, bytes},
                 {local.data() + 40'008, 50'000, segment, 40'008}};
     }
+    // The data leave, but the request of the first message with data is not complete before release().
+    static void hold_first_data() {
+        held = MPI_REQUEST_NULL;
+        instead_of_send = [](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *made) {
+            const bool holds = tag != 0 && held == MPI_REQUEST_NULL;
+            const int error = send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, holds ? &left : made);
+            if (holds) {
+                *made = held = world.start();
+            }
+            return error;
+        };
+    }
+    static void release() {
+        world.complete(held);
+        EXPECT_EQ(thence::mpi::table.Wait(&left, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
     unsigned char *memory() {
         thence_segment_info info{};
         EXPECT_EQ(thence_segment_query(segment, 0, &info, sizeof info), MPI_SUCCESS);
         return static_cast<unsigned char *>(info.memory);
     }
 
+    static inline MPI_Request left;
+    static inline MPI_Request held;
     MPI_Request request = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS;
 };
@@ -38,18 +57,7 @@ protected:
 TEST_F(list_requests, are_complete_when_all_pieces_are) {
     local.fill(3);
     const std::vector<thence_piece> put = pieces();
-    // The data leave, but the request of the first message with data is not complete before the test says so.
-    static MPI_Request left;
-    static MPI_Request held;
-    held = MPI_REQUEST_NULL;
-    instead_of_send = [](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *made) {
-        const bool holds = tag != 0 && held == MPI_REQUEST_NULL;
-        const int error = send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, holds ? &left : made);
-        if (holds) {
-            *made = held = world.start();
-        }
-        return error;
-    };
+    hold_first_data();
     ASSERT_EQ(thence_put_list_notify(4, put.data(), 0, segment, 1, 9, 0, &request), MPI_SUCCESS);
     instead_of_send = nullptr;
     ASSERT_NE(request, MPI_REQUEST_NULL);
@@ -60,8 +68,7 @@ TEST_F(list_requests, are_complete_when_all_pieces_are) {
     for (int i = 0; i < 1000; ++i) {
         ASSERT_FALSE(is_complete(request, code));
     }
-    world.complete(held);
-    EXPECT_EQ(thence::mpi::table.Wait(&left, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    release();
     EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
     EXPECT_EQ(code, MPI_SUCCESS);
     EXPECT_EQ(request, MPI_REQUEST_NULL);
@@ -132,6 +139,102 @@ TEST_F(list_requests, tell_the_error_of_a_piece) {
     EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
     EXPECT_EQ(code, MPI_ERR_OTHER);
     EXPECT_TRUE(inside().add_segment(removed));
+}
+
+// An operation with more data than one message moves. The last of its messages is short.
+class several_messages : public list_requests {
+protected:
+    static constexpr std::size_t moved = 90'008;
+    several_messages() : before_(std::exchange(onesided::most_in_message, std::uint64_t{30'000})) {}
+    ~several_messages() override { onesided::most_in_message = before_; }
+    onesided::completion tagged(std::uint64_t tag) const {
+        onesided::completion how;
+        how.tag = tag;
+        how.completions = 1;
+        return how;
+    }
+    onesided::queue &queue() { return inside().queue_of(1); }
+    unsigned take() {
+        queue().look();
+        return queue().take_tags(16, tags);
+    }
+    bool has_arrived() {
+        return std::all_of(memory(), memory() + moved, [](unsigned char each) { return each == 3; });
+    }
+
+    onesided::completed_tag tags[16] = {};
+
+private:
+    std::uint64_t before_;
+};
+
+TEST_F(several_messages, have_one_request_that_is_complete_when_all_are) {
+    local.fill(3);
+    hold_first_data();
+    ASSERT_EQ(thence_put_notify(local.data(), moved, 0, segment, 0, 1, 9, 1, &request), MPI_SUCCESS);
+    instead_of_send = nullptr;
+    EXPECT_TRUE(eventually([&] { return value_of(1) == 9; }));
+    EXPECT_TRUE(has_arrived());
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_FALSE(is_complete(request, code));
+    }
+    release();
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(code, MPI_SUCCESS);
+    local.fill(0);
+    ASSERT_EQ(thence_get(local.data(), moved, 0, segment, 0, 1, &request), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(code, MPI_SUCCESS);
+    EXPECT_TRUE(std::all_of(local.begin(), local.begin() + moved, [](unsigned char each) { return each == 3; }));
+    local.fill(3);
+    ASSERT_EQ(thence_put(local.data(), moved, 0, segment, 0, 1, &request), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
+    EXPECT_EQ(queue_size(1), 0);
+}
+
+TEST_F(several_messages, have_one_tag_that_comes_when_all_are_complete) {
+    local.fill(3);
+    hold_first_data();
+    const onesided::location to{onesided::object_of(segment), 0, 0};
+    ASSERT_EQ(onesided::put(local.data(), moved, to, {to.remote_segment, 1, 9}, 1, tagged(5)), MPI_SUCCESS);
+    instead_of_send = nullptr;
+    EXPECT_TRUE(eventually([&] { return value_of(1) == 9; }));
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_EQ(take(), 0U);
+    }
+    release();
+    EXPECT_TRUE(eventually([&] { return take() == 1; }));
+    EXPECT_EQ(tags[0].tag, 5U);
+    EXPECT_EQ(tags[0].error, MPI_SUCCESS);
+    EXPECT_EQ(queue_size(1), 0);
+    EXPECT_TRUE(has_arrived());
+}
+
+TEST_F(several_messages, tell_by_their_tag_that_one_of_them_has_failed) {
+    onesided::segment &removed = *onesided::object_of(segment);
+    inside().remove_segment(removed); // as if the target had deleted it meanwhile
+    ASSERT_EQ(onesided::get(local.data(), moved, {&removed, 0, 0}, 1, tagged(6)), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return take() == 1; }));
+    EXPECT_EQ(tags[0].tag, 6U);
+    EXPECT_EQ(tags[0].error, MPI_ERR_OTHER);
+    EXPECT_TRUE(inside().add_segment(removed));
+    queue().forget_complete();
+}
+
+TEST_F(several_messages, have_no_tag_if_not_all_could_be_started) {
+    static int data_messages;
+    data_messages = 0;
+    instead_of_send = [](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *made) {
+        return tag != 0 && ++data_messages == 2 ? int{MPI_ERR_OTHER}
+                                                : send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, made);
+    };
+    const onesided::location to{onesided::object_of(segment), 0, 0};
+    EXPECT_EQ(onesided::put(local.data(), moved, to, {to.remote_segment, 1, 9}, 1, tagged(7)), MPI_ERR_OTHER);
+    EXPECT_TRUE(eventually([&] { return queue_size(1) == 0; }));
+    EXPECT_EQ(take(), 0U);
+    EXPECT_EQ(value_of(1), 0U);
+    EXPECT_EQ(thence_put(local.data(), moved, 0, segment, 0, 1, &request), MPI_SUCCESS) << "only the second one failed";
+    EXPECT_TRUE(eventually([&] { return is_complete(request, code); }));
 }
 
 } // namespace
