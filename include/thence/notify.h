@@ -23,9 +23,13 @@
  *  request of MPI that is complete then: `MPI_REQUEST_NULL` if that is so when the call returns. Any call of MPI takes
  *  the request, and continuations, senders and tasks too. If it is null, the operation belongs to its queue:
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
- *  If a target on this node has ended, operations of queues and of lists fail. The request of a single operation of
- *  at most 1 GiB is MPI's, and may never complete then. More data go in several messages, and their request is that of
- *  a list. A put that its target refuses later is an error of the queue that it names.
+ *  A put that its target refuses later is an error of the queue that it names.
+ *
+ *  If a process of this node has ended, an operation on it is `MPI_ERR_OTHER`, and operations of queues and of lists
+ *  that are under way fail. Thence asks the system for that at most every 50 ms: while it polls, and, where no messages
+ *  are used, at every 64th operation of a thread. The request of a single operation of at most 1 GiB is MPI's, and may
+ *  never complete then; more data go in several messages, and their request is that of a list. A wait for a
+ *  notification goes on, since any process may set it.
  *
  *  Processes of one node write to each other's memory directly. Others send messages on a communicator of the space;
  *  the receiver makes progress in calls of Thence and, on Open MPI, of MPI. At `MPI_THREAD_MULTIPLE` the helper thread

@@ -55,17 +55,25 @@ bool space::any_is_gone() noexcept {
     return false;
 }
 
+bool space::look_if_due() noexcept {
+    const std::uint32_t now = base::coarse_milliseconds();
+    std::uint32_t last = last_look_.load(std::memory_order_relaxed);
+    if (now - last < milliseconds_of_look ||
+        !last_look_.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
+        return false;
+    }
+    look_who_is_gone();
+    return true;
+}
+
 void space::look_now_and_then() noexcept {
     if (++polls_ < polls_of_look) {
         return;
     }
     polls_ = 0;
-    const std::uint32_t now = base::coarse_milliseconds();
-    if (now - last_look_ < milliseconds_of_look) {
+    if (!look_if_due()) {
         return;
     }
-    last_look_ = now;
-    look_who_is_gone();
     if (auto *const function = hopeless_.load(std::memory_order_acquire);
         function != nullptr && (has_lost_.load(std::memory_order_acquire) || any_is_gone())) {
         function(*this);

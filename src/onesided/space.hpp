@@ -122,9 +122,10 @@ public:
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
     bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
     bool any_is_gone() noexcept;
-    // Asks the system which processes of this node are gone. Costs a call of the system for each. A poll of a space
-    // with messages does it every 50 ms.
+    // Asks the system which processes of this node are gone. Costs a call of the system for each.
     void look_who_is_gone() noexcept;
+    // The same if no thread has asked for 50 ms. Polls do it in a space with messages, else operations.
+    bool look_if_due() noexcept;
     // Called by polls, at each such look while some process will not answer. It may not call MPI nor callbacks. For
     // a user of the space whose operations leave requests.
     void set_hopeless(void (*function)(space &)) noexcept { hopeless_.store(function, std::memory_order_release); }
@@ -189,7 +190,7 @@ private:
     std::atomic<bool> has_lost_{false};          // some process has not got all packets
     std::atomic<void (*)(space &)> hopeless_{nullptr};
     unsigned polls_ = 0; // since the last look; one thread polls at a time
-    std::uint32_t last_look_ = 0;
+    std::atomic<std::uint32_t> last_look_{0};
     // For collective calls, which cannot fail in one process alone. After one that was given up MPI has this memory,
     // and none is begun any more.
     int agreed_[2] = {}; // what this process gives; the greatest of all
