@@ -35,6 +35,36 @@ TEST_F(gaspi, time_outs_return_within_20_ms) {
     EXPECT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 
+TEST_F(gaspi, a_commit_that_timed_out_goes_on_in_a_new_group_of_the_same_ranks) {
+    if (size == 1) {
+        GTEST_SKIP() << "it waits for nobody";
+    }
+    constexpr gaspi_timeout_t long_enough = 20'000;
+    const auto make_group = [&] {
+        gaspi_group_t made = 0;
+        EXPECT_EQ(gaspi_group_create(&made), GASPI_SUCCESS);
+        for (gaspi_rank_t each = 0; each < size; ++each) {
+            EXPECT_EQ(gaspi_group_add(made, each), GASPI_SUCCESS);
+        }
+        return made;
+    };
+    for (gaspi_rank_t late = 0; late < size; ++late) {
+        for (int i = 0; i < 2 && rank != late; ++i) {
+            const gaspi_group_t given_up = make_group();
+            ASSERT_EQ(gaspi_group_commit(given_up, asked), GASPI_TIMEOUT);
+            ASSERT_EQ(gaspi_group_delete(given_up), GASPI_SUCCESS);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < 2; ++i) {
+            const gaspi_group_t all = make_group();
+            ASSERT_EQ(gaspi_group_commit(all, long_enough), GASPI_SUCCESS);
+            ASSERT_EQ(gaspi_barrier(all, long_enough), GASPI_SUCCESS);
+            ASSERT_EQ(gaspi_group_delete(all), GASPI_SUCCESS);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 class gaspi_times : public configured_gaspi {
 protected:
     static constexpr gaspi_size_t passive = 1'000'000; // most MPIs send less than that before it is received

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <list>
 #include <map>
+#include <utility>
 
 namespace thence::gaspi {
 
@@ -14,8 +16,11 @@ namespace {
 
 // Never destroyed, as the next: threads may be in calls while the process exits.
 std::array<group, 256> &groups = *new std::array<group, 256>;
-std::mutex committed_mutex;                                    // guards it
+std::mutex committed_mutex;                                    // guards the next two
 auto &committed = *new std::map<std::uint64_t, std::uint64_t>; // how many groups of these ranks
+// Groups that were deleted before their commit ended. Others may have taken part in it already, so it goes on when this
+// process commits a group of the same ranks.
+auto &deleted_before_end = *new std::list<group>;
 
 std::uint64_t hash_of(const std::vector<gaspi_rank_t> &ranks) noexcept {
     std::uint64_t hash = 0xcbf29ce484222325U;
@@ -30,6 +35,12 @@ bool find_key(process &self, group &g) noexcept {
     std::ranges::sort(g.ranks);
     const std::uint64_t hash = hash_of(g.ranks);
     const std::scoped_lock guard(committed_mutex);
+    if (const auto same = std::ranges::find(deleted_before_end, g.ranks, &group::ranks);
+        same != deleted_before_end.end()) {
+        g = std::move(*same);
+        deleted_before_end.erase(same);
+        return true;
+    }
     try {
         g.key = (hash ^ committed[hash]++) * 0x100000001b3U;
     } catch (const std::exception &) {
@@ -38,6 +49,18 @@ bool find_key(process &self, group &g) noexcept {
     g.number = 0;
     const auto at = std::ranges::find(g.ranks, self.rank);
     g.own = at != g.ranks.end() ? static_cast<int>(at - g.ranks.begin()) : -1;
+    return true;
+}
+
+// False: memory is exhausted.
+bool keep_commit(group &deleted) noexcept {
+    const std::scoped_lock guard(committed_mutex);
+    try {
+        deleted_before_end.emplace_back();
+    } catch (const std::exception &) {
+        return false;
+    }
+    deleted_before_end.back() = std::move(deleted);
     return true;
 }
 
@@ -65,6 +88,7 @@ void forget_groups() noexcept {
     forget_contributions();
     const std::scoped_lock guard(committed_mutex);
     committed.clear();
+    deleted_before_end.clear();
 }
 
 } // namespace thence::gaspi
@@ -94,6 +118,9 @@ gaspi_return_t pgaspi_group_delete(const gaspi_group_t number) {
     group *const g = find_group(number);
     if (g == nullptr || number == GASPI_GROUP_ALL) {
         return GASPI_ERR_INV_GROUP;
+    }
+    if (g->key != 0 && !g->is_committed && !keep_commit(*g)) {
+        return GASPI_ERR_MEMALLOC;
     }
     *g = {};
     return GASPI_SUCCESS;
