@@ -127,8 +127,9 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_ptr(const gaspi_segment_id_t se
 /** @brief The largest number of segments. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_max(gaspi_number_t *const segment_max);
 
-/* One-sided operations. `GASPI_QUEUE_FULL`: the queue has gaspi_queue_size_max() operations that are not complete;
-   nothing was posted. */
+/* One-sided operations. `GASPI_QUEUE_FULL`, and nothing was posted: the queue has no room below
+   gaspi_queue_size_max(), and gaspi_wait() makes some; or 4,096 messages to the rank are under way, and the program
+   calls again later. */
 
 /** @brief Copies from a part of this process to a part of another. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_write(const gaspi_segment_id_t segment_id_local,
@@ -218,13 +219,13 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_reset(const gaspi_segment_id_t s
 
 /* Queues. */
 
-/** @brief How many operations of a queue are not complete. */
+/** @brief How many operations of a queue gaspi_wait() or gaspi_request_wait() has not taken off, complete or not. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size);
 
 /** @brief The number of queues. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_num(gaspi_number_t *const queue_num);
 
-/** @brief How many operations a queue can have. */
+/** @brief How many operations a queue can have, as gaspi_queue_size() counts them. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size_max(gaspi_number_t *const queue_size_max);
 
 /** @brief The largest number of queues. */

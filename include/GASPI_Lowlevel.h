@@ -38,7 +38,8 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_list_submit(
     const gaspi_segment_id_t segment_id_notification, const gaspi_notification_id_t notification_id,
     const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
 
-/** @brief How often the tag of an operation is given: twice for one with a write and a notification, else once. */
+/** @brief How often the tag of an operation is given: once; twice for a write with a notification; for a list `num`
+ *         times, once for each piece, and once more for its notification. `num` is read for lists alone. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_get_num_requests(const gaspi_operation_t operation,
                                                                     const gaspi_number_t num,
                                                                     gaspi_number_t *const num_requests);
