@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One target and one .pc file per capability, with all that a user of its header has to pass to compiler and linker:
-# thence::senders, thence::tampi, thence::omp, thence::tbb, thence::fiber, thence::pools, thence::queues, thence::tasks, thence::alpi. Each but
-# the last two brings thence::core, and thence::tampi brings thence::thence. Any other program that hands continuation requests to MPI's own
+# thence::senders, thence::tampi, thence::gaspi, thence::tagaspi, thence::am, thence::omp, thence::tbb, thence::fiber,
+# thence::pools, thence::queues, thence::tasks, thence::alpi. Each but the last two brings thence::core, and thence::tampi,
+# thence::gaspi and thence::tagaspi bring thence::thence. Any other program that hands continuation requests to MPI's own
 # calls links thence::thence as well.
 #
 #   thence_capability(name DESCRIPTION text [C] [ALONE] [LIBRARIES target...] [PC_REQUIRES name...] [PC_CFLAGS flag...]

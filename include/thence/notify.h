@@ -313,6 +313,10 @@ THENCE_EXPORT int thence_notification_reset(thence_segment segment, unsigned not
  *
  *  Each of the notifications is reset when it has arrived; one that arrives twice counts once. If several requests or
  *  callbacks wait for one notification, each arrival serves one of them, the oldest.
+ *
+ *  Polls of Thence complete it. With libthence-core alone on MPICH and Intel MPI no call of MPI polls, so `MPI_Wait` on
+ *  it returns only if another thread calls Thence meanwhile: link libthence there, or wait by a continuation, a sender
+ *  or thence_notification_wait().
  *  @param segment      the segment.
  *  @param first        the first notification.
  *  @param count        how many, at least 1. All of them must arrive.
