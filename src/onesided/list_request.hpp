@@ -9,7 +9,7 @@
 namespace thence::onesided {
 
 struct list_request final : own_request {
-    queue parts;
+    queue pending_pieces;
 };
 
 } // namespace thence::onesided

@@ -111,11 +111,11 @@ int thence_notification_reset(thence_segment segment, unsigned notification, uin
         return fail(call, {MPI_ERR_ARG, "value is null"});
     }
     onesided::segment &at = *object_of(segment);
-    notification::slots here = at.own().notifications;
-    *value = here.take(notification);
+    notification::slots own_slots = at.own().notifications;
+    *value = own_slots.take(notification);
     if (*value == 0) {
         look_once(at);
-        *value = here.take(notification);
+        *value = own_slots.take(notification);
     }
     return MPI_SUCCESS;
 }

@@ -33,10 +33,10 @@ bool is_gone(const location &at) noexcept {
 }
 
 // What an operation leaves in its queue. It is made before anything is started, and given to the queue afterwards.
-class left_behind {
+class pending_entry {
 public:
     // `may_last`: the operation may be incomplete when its call returns.
-    left_behind(const location &remote, int number, const completion &how, bool may_last) noexcept
+    pending_entry(const location &remote, int number, const completion &how, bool may_last) noexcept
         : in_(queue_for(remote, number, how)), how_(how) {
         if (how.request != nullptr || (how.completions == 0 && !may_last)) [[likely]] {
             return;
@@ -51,8 +51,8 @@ public:
             made_->of_target = &remote.remote_segment->in.health_of(remote.rank);
         }
     }
-    left_behind &operator=(left_behind &&) = delete;
-    ~left_behind() {
+    pending_entry &operator=(pending_entry &&) = delete;
+    ~pending_entry() {
         if (made_ != nullptr) {
             pending::drop(made_);
         }
@@ -121,7 +121,7 @@ bool get_directly(void *to, std::uint64_t bytes, const location &from, const par
 }
 
 // Waits until the target has room for one more, if its user has not. Returns an error code.
-int make_packet(wire::kind what, int queue, const location &at, std::uint64_t bytes, const left_behind &rest,
+int make_packet(wire::kind what, int queue, const location &at, std::uint64_t bytes, const pending_entry &rest,
                 wire::packet *&made) noexcept {
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
@@ -152,7 +152,7 @@ void add_signal(wire::header &h, const signal &after) noexcept {
 
 int put_in_packet(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
                   const completion &how) noexcept {
-    left_behind rest(to, queue, how, false);
+    pending_entry rest(to, queue, how, false);
     wire::packet *p = nullptr;
     if (const int code = make_packet(wire::kind::put, queue, to, bytes, rest, p); code != MPI_SUCCESS) {
         return code;
@@ -175,7 +175,7 @@ int put_by_messages(const void *from, std::uint64_t bytes, const location &to, c
         return put_in_packet(from, bytes, to, after, queue, how);
     }
     space &in = to.remote_segment->in;
-    left_behind rest(to, queue, how, true);
+    pending_entry rest(to, queue, how, true);
     wire::packet *p = nullptr;
     int code = make_packet(wire::kind::put, queue, to, bytes, rest, p);
     if (code != MPI_SUCCESS) {
@@ -201,7 +201,7 @@ int put_by_messages(const void *from, std::uint64_t bytes, const location &to, c
 }
 
 // Sends a packet that is answered by a reply of as many bytes as its header says, which go to `to`.
-int ask(wire::packet &p, void *to, const location &at, left_behind &rest) noexcept {
+int ask(wire::packet &p, void *to, const location &at, pending_entry &rest) noexcept {
     space &in = at.remote_segment->in;
     const std::uint32_t serial = p.head.serial = in.wires().next_serial();
     const std::uint64_t bytes = p.head.bytes;
@@ -221,7 +221,7 @@ int ask(wire::packet &p, void *to, const location &at, left_behind &rest) noexce
 }
 
 int get_by_messages(void *to, std::uint64_t bytes, const location &from, int queue, const completion &how) noexcept {
-    left_behind rest(from, queue, how, true);
+    pending_entry rest(from, queue, how, true);
     wire::packet *p = nullptr;
     const int code = make_packet(wire::kind::get, queue, from, bytes, rest, p);
     return code == MPI_SUCCESS ? ask(*p, to, from, rest) : code;
@@ -270,7 +270,7 @@ int put(const void *from, std::uint64_t bytes, const location &to, const signal 
         (after.value == 0 || (after.number < notified.notifications &&
                               (&notified == &at || is_direct(notified, {after.in_segment, to.rank, 0}, 0, false)))))
         [[likely]] {
-        left_behind rest(to, queue, how, false);
+        pending_entry rest(to, queue, how, false);
         if (rest.is_missing()) {
             return MPI_ERR_NO_MEM;
         }
@@ -300,7 +300,7 @@ int get(void *to, std::uint64_t bytes, const location &from, int queue, const co
         return noted(from, MPI_ERR_OTHER);
     }
     if (bytes == 0 || is_direct(at, from, bytes, false)) {
-        left_behind rest(from, queue, how, false);
+        pending_entry rest(from, queue, how, false);
         if (rest.is_missing()) {
             return MPI_ERR_NO_MEM;
         }
@@ -332,7 +332,7 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const location &
         return noted(at, MPI_ERR_OTHER);
     }
     const bool directly = is_direct(remote, at, sizeof *old, true);
-    left_behind rest(at, queue, how, !directly);
+    pending_entry rest(at, queue, how, !directly);
     if (rest.is_missing()) {
         return MPI_ERR_NO_MEM;
     }

@@ -71,7 +71,7 @@ public:
     explicit list_of_operations(MPI_Request *request) noexcept : request_(request) {
         if (request != nullptr) {
             made_.reset(new (std::nothrow) onesided::list_request);
-            how_.in = made_ != nullptr ? &made_->parts : nullptr;
+            how_.in = made_ != nullptr ? &made_->pending_pieces : nullptr;
         }
     }
     bool is_missing() const noexcept { return request_ != nullptr && made_ == nullptr; }
@@ -82,10 +82,10 @@ public:
         if (made_ == nullptr) {
             return ended(call, code);
         }
-        const bool is_under_way = made_->parts.size() != 0;
+        const bool is_under_way = made_->pending_pieces.size() != 0;
         const int error = code != MPI_SUCCESS || !is_under_way ? code : made_->start();
         if (error != MPI_SUCCESS) {
-            in.queue_of(queue).add_all_of(made_->parts);
+            in.queue_of(queue).add_all_of(made_->pending_pieces);
             return ended(call, error);
         }
         *request_ = made_->request;

@@ -94,7 +94,7 @@ void queue::completed(pending &done, int error) noexcept {
             done.of_target->failed.store(true, std::memory_order_relaxed);
         }
     } else if (done.value != 0) {
-        done.here.set(done.notification, done.value);
+        done.own_slots.set(done.notification, done.value);
     }
     if (done.local_use != nullptr) {
         done.local_use->fetch_sub(1, std::memory_order_release);

@@ -40,7 +40,7 @@ struct pending {
     bool has_failed = false;
     std::uint32_t value = 0; // 0: none
     unsigned notification = 0;
-    notification::slots here;
+    notification::slots own_slots;
     pending *end = nullptr;                 // of what this is a part of
     std::atomic<long> *local_use = nullptr; // of the local part, counted down at completion
     health *of_target = nullptr;            // told if it fails. It fails if the target is gone

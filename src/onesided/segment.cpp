@@ -34,8 +34,9 @@ std::size_t block_bytes_of(const void *memory, std::size_t bytes, unsigned notif
 const wire::local_part &segment::no_own = *new wire::local_part{};
 const part &segment::unknown = *new part{};
 
-segment::segment(space &of, int its_number)
-    : in(of), number(its_number), waiting(notification::slots()), parts_(static_cast<std::size_t>(of.size())) {
+segment::segment(space &world, int segment_number)
+    : in(world), number(segment_number), waiting(notification::slots()),
+      parts_(static_cast<std::size_t>(world.size())) {
     for (std::atomic<const part *> &each : parts_) {
         each.store(&unknown, std::memory_order_relaxed);
     }
@@ -49,13 +50,13 @@ segment::~segment() {
     }
 }
 
-void segment::set_part(int rank, std::unique_ptr<part> now) noexcept {
+void segment::set_part(int rank, std::unique_ptr<part> made) noexcept {
     std::atomic<const part *> &known = parts_[static_cast<std::size_t>(rank)];
     const part *const before = known.load(std::memory_order_relaxed);
     if (before != &unknown) {
-        now->previous.reset(before);
+        made->previous.reset(before);
     }
-    part &newest = *now.release();
+    part &newest = *made.release();
     known.store(&newest, std::memory_order_seq_cst);
     if (!in.is_in_use()) { // who begins after that sees the newest
         newest.previous.reset();
@@ -65,25 +66,25 @@ void segment::set_part(int rank, std::unique_ptr<part> now) noexcept {
 bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept {
     const std::size_t block_bytes = block_bytes_of(memory, bytes, notifications);
     memory::shared_block block = block_bytes != 0 ? memory::shared_block::make(block_bytes) : memory::shared_block();
-    std::unique_ptr<wire::local_part> here(new (std::nothrow) wire::local_part);
+    std::unique_ptr<wire::local_part> made_local(new (std::nothrow) wire::local_part);
     std::unique_ptr<part> mine(new (std::nothrow) part);
-    if (!block || here == nullptr || mine == nullptr) {
+    if (!block || made_local == nullptr || mine == nullptr) {
         return false;
     }
-    here->memory =
+    made_local->memory =
         memory != nullptr ? static_cast<unsigned char *>(memory) : block.data() + pages_of_notifications(notifications);
-    here->notifications = notification::slots(block.data(), notifications);
-    here->bytes = bytes;
+    made_local->notifications = notification::slots(block.data(), notifications);
+    made_local->bytes = bytes;
     mine->how = in.only_messages() ? way::by_messages : way::by_memory;
     mine->why = in.only_messages() ? text::by_setting : text::own;
     mine->of_program = memory != nullptr;
     mine->bytes = bytes;
-    mine->address = reinterpret_cast<std::uintptr_t>(here->memory);
+    mine->address = reinterpret_cast<std::uintptr_t>(made_local->memory);
     mine->notifications = notifications;
-    mine->memory = here->memory;
-    mine->slots = here->notifications;
+    mine->memory = made_local->memory;
+    mine->slots = made_local->notifications;
     mine->block = std::move(block);
-    kept_own_ = std::move(here);
+    kept_own_ = std::move(made_local);
     waiting.watch(kept_own_->notifications);
     own_.store(kept_own_.get(), std::memory_order_release);
     set_part(in.rank(), std::move(mine));
@@ -140,17 +141,17 @@ segment::dropped segment::drop_unused() noexcept {
     return dropped::yes;
 }
 
-std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {
+std::unique_ptr<segment> segment::make_view(space &world, int number) noexcept {
     try {
-        return std::unique_ptr<segment>(new segment(of, number));
+        return std::unique_ptr<segment>(new segment(world, number));
     } catch (const std::exception &) {
         return nullptr;
     }
 }
 
-std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,
+std::unique_ptr<segment> segment::make(space &world, int number, void *memory, std::size_t bytes,
                                        unsigned notifications) noexcept {
-    std::unique_ptr<segment> made = make_view(of, number);
+    std::unique_ptr<segment> made = make_view(world, number);
     return made != nullptr && made->give_own(memory, bytes, notifications) ? std::move(made) : nullptr;
 }
 
@@ -169,25 +170,25 @@ bool segment::learn(int rank, const part_description &said) noexcept {
         return false;
     }
     const peer &other = in.peers[static_cast<std::size_t>(rank)];
-    part &now = *made;
-    now.how = way::by_messages;
-    now.of_program = said.of_program != 0;
-    now.bytes = said.bytes;
-    now.address = said.address;
-    now.notifications = said.notifications;
-    now.why = other.why;
+    part &found = *made;
+    found.how = way::by_messages;
+    found.of_program = said.of_program != 0;
+    found.bytes = said.bytes;
+    found.address = said.address;
+    found.notifications = said.notifications;
+    found.why = other.why;
     if (other.is_here && (said.of_program == 0 || other.is_copied_to)) {
-        now.block = memory::shared_block::open(other.process, said.descriptor, said.block_bytes, said.block_cookie);
-        if (now.block) {
-            now.slots = notification::slots(now.block.data(), said.notifications);
-            now.how = now.of_program ? way::by_copy : way::by_memory;
-            now.why = now.of_program ? text::copied : text::mapped;
-            now.memory = now.of_program ? nullptr : now.block.data() + pages_of_notifications(said.notifications);
+        found.block = memory::shared_block::open(other.process, said.descriptor, said.block_bytes, said.block_cookie);
+        if (found.block) {
+            found.slots = notification::slots(found.block.data(), said.notifications);
+            found.how = found.of_program ? way::by_copy : way::by_memory;
+            found.why = found.of_program ? text::copied : text::mapped;
+            found.memory = found.of_program ? nullptr : found.block.data() + pages_of_notifications(said.notifications);
         } else {
-            now.why = text::not_mapped;
+            found.why = text::not_mapped;
         }
     } else if (other.is_here) {
-        now.why = text::not_copied;
+        found.why = text::not_copied;
     }
     set_part(rank, std::move(made));
     return true;

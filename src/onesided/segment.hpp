@@ -66,12 +66,12 @@ struct part {
 class THENCE_INTERNAL segment {
 public:
     // Null if memory is exhausted. `memory`: of the program, or null: new memory.
-    static std::unique_ptr<segment> make(space &of, int number, void *memory, std::size_t bytes,
+    static std::unique_ptr<segment> make(space &world, int number, void *memory, std::size_t bytes,
                                          unsigned notifications) noexcept;
     segment &operator=(segment &&) = delete;
 
     // For a user of the space whose parts are made one by one (gaspi): a segment without a part of this process.
-    static std::unique_ptr<segment> make_view(space &of, int number) noexcept;
+    static std::unique_ptr<segment> make_view(space &world, int number) noexcept;
     // The part of this process, which has none or an empty one, gets memory. False if memory is exhausted.
     bool give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
     // It loses it. `in_use`: nothing has changed. Calls of other threads that do not wait for anything end meanwhile.
@@ -80,11 +80,12 @@ public:
     // A call of any thread uses the part of this process, if there is one then. It waits while another thread drops it,
     // or gives up since a call does not end: so the same thread may begin again.
     void begin_use() noexcept {
-        while (calls_.fetch_add(1, std::memory_order_acquire) < 0) [[unlikely]] {
-            end_use();
-            for (base::spin_wait wait; calls_.load(std::memory_order_relaxed) < 0; wait()) {
+        while (calls_.fetch_add(1, std::memory_order_acquire) < 0)
+            [[unlikely]] {
+                end_use();
+                for (base::spin_wait wait; calls_.load(std::memory_order_relaxed) < 0; wait()) {
+                }
             }
-        }
     }
     void end_use() noexcept { calls_.fetch_sub(1, std::memory_order_release); }
 
@@ -94,8 +95,8 @@ public:
 
     // The part of this process; without memory if it has none.
     const wire::local_part &own() const noexcept {
-        const wire::local_part *const here = find_own();
-        return here != nullptr ? *here : no_own;
+        const wire::local_part *const found = find_own();
+        return found != nullptr ? *found : no_own;
     }
     const wire::local_part *find_own() const noexcept { return own_.load(std::memory_order_acquire); }
     const part &part_of(int rank) const noexcept {
@@ -111,8 +112,8 @@ private:
     static const wire::local_part &no_own;
     static const part &unknown;
 
-    segment(space &of, int its_number);
-    void set_part(int rank, std::unique_ptr<part> now) noexcept;
+    segment(space &world, int segment_number);
+    void set_part(int rank, std::unique_ptr<part> made) noexcept;
     dropped drop_unused() noexcept;
 
     static constexpr long being_dropped = LONG_MIN / 2;

@@ -181,11 +181,11 @@ void space::look_at_lists() noexcept {
     }
     while (notification::waiter *const each = looked_at.pop()) {
         auto &list = static_cast<list_request &>(*each);
-        list.parts.look(false);
-        if (list.parts.size() != 0) {
+        list.pending_pieces.look(false);
+        if (list.pending_pieces.size() != 0) {
             left.add(list);
         } else {
-            list.error = list.parts.take_error();
+            list.error = list.pending_pieces.take_error();
             complete.add(list);
         }
     }
@@ -237,12 +237,12 @@ void space::lost(wire::packet &p, bool was_told) noexcept {
     if (!wire::is_counted(p.head.what)) { // the next credit tells of these packets, too
         uncounted_sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_release);
     }
-    health &of = health_of(p.process);
-    of.failed.store(true, std::memory_order_relaxed);
+    health &target_health = health_of(p.process);
+    target_health.failed.store(true, std::memory_order_relaxed);
     if (was_told || p.head.serial == 0 || p.head.what == wire::kind::other) {
         wire::give_packet(&p);
     } else { // this process waits for a reply, or until its data have left
-        of.keep_lost(p);
+        target_health.keep_lost(p);
         has_lost_.store(true, std::memory_order_release);
     }
 }

@@ -89,12 +89,12 @@ public:
     // operation looks at parts.
     class use {
     public:
-        explicit use(space &of) noexcept : of_(of) { of_.users_.fetch_add(1, std::memory_order_seq_cst); }
+        explicit use(space &world) noexcept : world_(world) { world_.users_.fetch_add(1, std::memory_order_seq_cst); }
         use &operator=(use &&) = delete;
-        ~use() { of_.users_.fetch_sub(1, std::memory_order_seq_cst); }
+        ~use() { world_.users_.fetch_sub(1, std::memory_order_seq_cst); }
 
     private:
-        space &of_;
+        space &world_;
     };
     bool is_in_use() const noexcept { return users_.load(std::memory_order_seq_cst) != 0; }
     bool add_segment(segment &added) noexcept;
@@ -221,7 +221,7 @@ private:
 // system now and then; after that the loop goes on for a while, since what the process has sent may not have been seen.
 class THENCE_INTERNAL watch_over_all {
 public:
-    explicit watch_over_all(space &of) noexcept;
+    explicit watch_over_all(space &world) noexcept;
     // True: one is gone.
     bool gives_up() noexcept;
 
@@ -230,14 +230,14 @@ private:
     static constexpr std::uint32_t milliseconds_after = 200;
     static constexpr unsigned turns_after = 1000;
 
-    space &of_;
+    space &world_;
     std::uint32_t since_; // the last look, or when one was found gone
     unsigned turns_ = 0;
     bool is_one_gone_;
 };
 
-// Waits for a request of a collective call while all else makes progress. Returns the error of the call. `of`: it is
+// Waits for a request of a collective call while all else makes progress. Returns the error of the call. `world`: it is
 // given up, and MPI has its memory, if a process of this space is gone. Null: their processes are not known.
-int complete(MPI_Request &request, space *of) noexcept;
+int complete(MPI_Request &request, space *world) noexcept;
 
 } // namespace thence::onesided

@@ -18,8 +18,8 @@ namespace thence::onesided {
 
 using mpi::table;
 
-watch_over_all::watch_over_all(space &of) noexcept
-    : of_(of), since_(base::coarse_milliseconds()), is_one_gone_(of.any_is_gone()) {}
+watch_over_all::watch_over_all(space &world) noexcept
+    : world_(world), since_(base::coarse_milliseconds()), is_one_gone_(world.any_is_gone()) {}
 
 bool watch_over_all::gives_up() noexcept {
     const std::uint32_t now = base::coarse_milliseconds();
@@ -28,8 +28,8 @@ bool watch_over_all::gives_up() noexcept {
     }
     if (now - since_ > milliseconds_of_look) {
         since_ = now;
-        of_.look_who_is_gone();
-        is_one_gone_ = of_.any_is_gone();
+        world_.look_who_is_gone();
+        is_one_gone_ = world_.any_is_gone();
     }
     return false;
 }
@@ -42,10 +42,10 @@ constexpr thence_backoff for_other_processes() noexcept {
 
 } // namespace
 
-int complete(MPI_Request &request, space *of) noexcept {
+int complete(MPI_Request &request, space *world) noexcept {
     std::optional<watch_over_all> watch;
-    if (of != nullptr) {
-        watch.emplace(*of);
+    if (world != nullptr) {
+        watch.emplace(*world);
     }
     thence_backoff backoff = for_other_processes();
     for (;;) {

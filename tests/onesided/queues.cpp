@@ -171,7 +171,7 @@ protected:
         end->is_end = true;
         end->notification = 3;
         end->value = 6;
-        end->here = onesided::object_of(segment)->own().notifications;
+        end->own_slots = onesided::object_of(segment)->own().notifications;
         for (MPI_Request &each : reads) {
             each = world.start();
             pending &p = made(each);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that post operations, with and without tags, and those that take tags.
-#include "onesided/gaspi/transfers.hpp"
+#include "onesided/gaspi/reads_and_writes.hpp"
 
 #include <PGASPI.h>
 

@@ -73,7 +73,7 @@ bool is_on_node(const onesided::peer &each) noexcept {
 }
 
 // Of one that could not begin: nobody has sent anything.
-struct undo {
+struct rollback {
     void operator()(process *failed) const noexcept {
         failed->world.reset(); // no poll looks at it afterwards
         if (failed->passive != MPI_COMM_NULL) {
@@ -142,7 +142,7 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
     }
     begin_of_time();
     try {
-        std::unique_ptr<process, undo> made(new process);
+        std::unique_ptr<process, rollback> made(new process);
         // The library is set up by the first call.
         if (!begin_mpi() || thence_progress() != MPI_SUCCESS || !onesided::set_up() ||
             onesided::space::create(MPI_COMM_WORLD, most_queues + 1, true, made->world) != MPI_SUCCESS ||

@@ -193,24 +193,24 @@ THENCE_INTERNAL gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue
 // The part of this process of a segment. It is not deleted while this exists.
 class own_part {
 public:
-    own_part(process &self, gaspi_segment_id_t number) noexcept : of_(find_view(self, number)) {
-        if (of_ != nullptr) {
-            of_->begin_use();
+    own_part(process &self, gaspi_segment_id_t number) noexcept : segment_(find_view(self, number)) {
+        if (segment_ != nullptr) {
+            segment_->begin_use();
         }
     }
     own_part &operator=(own_part &&) = delete;
     ~own_part() {
-        if (of_ != nullptr) {
-            of_->end_use();
+        if (segment_ != nullptr) {
+            segment_->end_use();
         }
     }
-    bool exists() const noexcept { return of_ != nullptr && of_->find_own() != nullptr; }
-    onesided::segment *view() const noexcept { return of_; } // null: never known
+    bool exists() const noexcept { return segment_ != nullptr && segment_->find_own() != nullptr; }
+    onesided::segment *view() const noexcept { return segment_; } // null: never known
     // If it exists.
-    const wire::local_part *operator->() const noexcept { return &of_->own(); }
+    const wire::local_part *operator->() const noexcept { return &segment_->own(); }
 
 private:
-    onesided::segment *of_;
+    onesided::segment *segment_;
 };
 
 } // namespace thence::gaspi

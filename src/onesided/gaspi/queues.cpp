@@ -67,10 +67,10 @@ end_of_atomic test(process &self, std::list<unfinished> &one) noexcept {
 
 // Checks the arguments, and begins the operation if `one` is given. It has room at its target.
 gaspi_return_t begin_atomic(process &self, const unfinished &asked, std::list<unfinished> *one) noexcept {
-    const onesided::space::use parts(*self.world);
-    std::optional<own_part> here;
+    const onesided::space::use in_use(*self.world);
+    std::optional<own_part> own;
     if (asked.rank == self.rank) {
-        here.emplace(self, asked.segment);
+        own.emplace(self, asked.segment);
     }
     constexpr std::size_t bytes = sizeof(gaspi_atomic_value_t);
     THENCE_GASPI_CHECK(wrong_remote(self, asked.segment, asked.rank, asked.offset, bytes));
@@ -230,21 +230,21 @@ gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
     if (!waited.exists()) {
         return GASPI_ERR_INV_SEG;
     }
-    const notification::slots here = waited->notifications;
+    const notification::slots own_slots = waited->notifications;
     if (num == 0) {
         return GASPI_SUCCESS;
     }
     THENCE_GASPI_NOT_NULL(first_id);
-    if (notification_begin >= here.count()) {
+    if (notification_begin >= own_slots.count()) {
         return GASPI_ERR_INV_NOTIF_ID;
     }
-    if (num > here.count() - notification_begin) {
+    if (num > own_slots.count() - notification_begin) {
         return GASPI_ERR_INV_NUM;
     }
     const unsigned behind = notification_begin + num;
     unsigned found = behind;
     const deadline end(timeout_ms);
-    if (!wait_until(self, end, [&] { return (found = here.find(notification_begin, num)) != behind; })) {
+    if (!wait_until(self, end, [&] { return (found = own_slots.find(notification_begin, num)) != behind; })) {
         return GASPI_TIMEOUT;
     }
     *first_id = found;
@@ -255,18 +255,18 @@ gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
                                    const gaspi_notification_id_t notification_id,
                                    gaspi_notification_t *const old_notification_val) {
     THENCE_GASPI_SELF();
-    const own_part of(self, segment_id_local);
-    if (!of.exists()) {
+    const own_part own(self, segment_id_local);
+    if (!own.exists()) {
         return GASPI_ERR_INV_SEG;
     }
-    notification::slots here = of->notifications;
-    if (notification_id >= here.count()) {
+    notification::slots own_slots = own->notifications;
+    if (notification_id >= own_slots.count()) {
         return GASPI_ERR_INV_NOTIF_ID;
     }
-    std::uint32_t old = here.take(notification_id);
+    std::uint32_t old = own_slots.take(notification_id);
     if (old == 0) { // a program may test by this call alone
         make_progress(self);
-        old = here.take(notification_id);
+        old = own_slots.take(notification_id);
     }
     if (old_notification_val != nullptr) {
         *old_notification_val = old;

@@ -90,16 +90,16 @@ gaspi_return_t tell(process &self, const onesided::segment &view, int rank) noex
 }
 
 gaspi_return_t wait_until_known(process &self, gaspi_segment_id_t number, int rank, const deadline &end) noexcept {
-    registration_of_part now;
+    registration_of_part found;
     const bool in_time = wait_until(self, end, [&] {
         const std::scoped_lock guard(registration_mutex);
-        now = registration(self, number, rank);
-        return now.is_known() || now.is_refused() || self.world->is_gone(rank);
+        found = registration(self, number, rank);
+        return found.is_known() || found.is_refused() || self.world->is_gone(rank);
     });
-    return now.is_known()     ? GASPI_SUCCESS
-           : now.is_refused() ? GASPI_ERR_MEMALLOC
-           : in_time          ? GASPI_ERROR
-                              : GASPI_TIMEOUT;
+    return found.is_known()     ? GASPI_SUCCESS
+           : found.is_refused() ? GASPI_ERR_MEMALLOC
+           : in_time            ? GASPI_ERROR
+                                : GASPI_TIMEOUT;
 }
 
 stage stage_of(gaspi_segment_id_t number) noexcept {
@@ -134,13 +134,13 @@ gaspi_return_t drop_part(process &self, gaspi_segment_id_t number) noexcept {
 gaspi_return_t register_with_all(process &self, gaspi_segment_id_t number, std::span<const gaspi_rank_t> members,
                                  gaspi_group_t group, const deadline &end) noexcept {
     if (stage_of(number) == stage::none) {
-        const own_part here(self, number);
-        if (!here.exists()) {
+        const own_part own(self, number);
+        if (!own.exists()) {
             return GASPI_ERR_INV_SEG;
         }
         for (const gaspi_rank_t each : members) {
             if (each != self.rank) {
-                THENCE_GASPI_CHECK(tell(self, *here.view(), each));
+                THENCE_GASPI_CHECK(tell(self, *own.view(), each));
             }
         }
         set_stage(number, stage::registering);
@@ -230,11 +230,11 @@ void take_part_answer(const wire::packet &p) noexcept {
 }
 
 gaspi_return_t wrong_local(const onesided::segment *view, gaspi_offset_t offset, gaspi_size_t bytes) noexcept {
-    const wire::local_part *const here = view != nullptr ? view->find_own() : nullptr;
-    if (here == nullptr) {
+    const wire::local_part *const own = view != nullptr ? view->find_own() : nullptr;
+    if (own == nullptr) {
         return GASPI_ERR_INV_SEG;
     }
-    const std::size_t has = here->bytes;
+    const std::size_t has = own->bytes;
     return offset > has || bytes > has - offset ? GASPI_ERR_INV_LOC_OFF : GASPI_SUCCESS;
 }
 
@@ -334,11 +334,11 @@ gaspi_return_t pgaspi_segment_list(const gaspi_number_t num, gaspi_segment_id_t 
 gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr) {
     THENCE_GASPI_NOT_NULL(ptr);
     THENCE_GASPI_SELF();
-    const own_part here(self, segment_id);
-    if (!here.exists()) {
+    const own_part own(self, segment_id);
+    if (!own.exists()) {
         return GASPI_ERR_INV_SEG;
     }
-    *ptr = here->memory;
+    *ptr = own->memory;
     return GASPI_SUCCESS;
 }
 
@@ -359,7 +359,7 @@ gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const ga
                                    gaspi_size_t *const size) {
     THENCE_GASPI_NOT_NULL(size);
     THENCE_GASPI_SELF();
-    const onesided::space::use parts(*self.world);
+    const onesided::space::use in_use(*self.world);
     THENCE_GASPI_CHECK(wrong_remote(self, segment_id, rank, 0, 0));
     *size = find_view(self, segment_id)->part_of(rank).bytes;
     return GASPI_SUCCESS;

@@ -22,7 +22,7 @@ std::condition_variable &all_here = *new std::condition_variable;
 int total = 0; // 0: not begun
 int registered = 0;
 int waiting = 0;
-unsigned long round_of_barrier = 0;
+unsigned long barrier_generation = 0;
 struct running {
     std::thread thread;
 };
@@ -31,9 +31,9 @@ threads &started() noexcept {
     static auto *const all = new threads;
     return *all;
 }
-std::atomic<int> round{1}; // from an initialization to its end; changed under the mutex
+std::atomic<int> generation{1}; // from an initialization to its end; changed under the mutex
 thread_local int own_number = 0;
-thread_local int own_round = 0; // in which this thread got its number
+thread_local int own_generation = 0; // in which this thread got its number
 
 int processors() noexcept {
     return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
@@ -88,9 +88,9 @@ gaspi_return_t gaspi_threads_register(gaspi_int *tid) {
     if (total == 0) {
         return GASPI_ERR_NOINIT;
     }
-    if (own_round != round.load()) {
+    if (own_generation != generation.load()) {
         own_number = registered++;
-        own_round = round.load();
+        own_generation = generation.load();
     }
     *tid = own_number;
     return GASPI_SUCCESS;
@@ -100,11 +100,11 @@ void gaspi_threads_sync(void) {
     std::unique_lock guard(threads_mutex);
     if (++waiting >= total) {
         waiting = 0;
-        ++round_of_barrier;
+        ++barrier_generation;
         all_here.notify_all();
         return;
     }
-    all_here.wait(guard, [now = round_of_barrier] { return round_of_barrier != now; });
+    all_here.wait(guard, [before = barrier_generation] { return barrier_generation != before; });
 }
 
 gaspi_return_t gaspi_threads_term(void) {
@@ -121,13 +121,13 @@ gaspi_return_t gaspi_threads_term(void) {
     }
     const std::scoped_lock guard(threads_mutex);
     total = 0;
-    round.fetch_add(1);
+    generation.fetch_add(1);
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t gaspi_threads_get_tid(gaspi_int *const tid) {
     THENCE_GASPI_NOT_NULL(tid);
-    if (own_round != round.load()) {
+    if (own_generation != generation.load()) {
         return GASPI_ERROR;
     }
     *tid = own_number;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/memory/shared_block.hpp"
 
+#include "core/base/clock.hpp"
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,10 +19,9 @@ constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::uint64_t make_cookie(const void *object) noexcept {
     static std::atomic<std::uint64_t> made{0};
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (static_cast<std::uint64_t>(now.tv_nsec) << 32) ^ (static_cast<std::uint64_t>(getpid()) << 12) ^
-           reinterpret_cast<std::uintptr_t>(object) ^ static_cast<std::uint64_t>(now.tv_sec) ^ (++made << 44);
+    const auto now = static_cast<std::uint64_t>(base::read_clock());
+    return (now << 32) ^ (now >> 32) ^ (static_cast<std::uint64_t>(getpid()) << 12) ^
+           reinterpret_cast<std::uintptr_t>(object) ^ (++made << 44);
 }
 
 // A file of the expected length that can no longer be made shorter.

@@ -6,9 +6,9 @@
 
 namespace thence::notification {
 
-void waiters::watch(slots of) noexcept {
+void waiters::watch(slots watched) noexcept {
     const std::scoped_lock guard(lock_);
-    slots_ = of;
+    slots_ = watched;
     oldest_.clear();
     has_room_.store(false, std::memory_order_release);
 }
@@ -42,7 +42,7 @@ void waiters::serve(unsigned i, std::uint32_t value, arrived_list &ready) noexce
     if (served.value != nullptr) {
         *served.value = value;
     }
-    waiter &w = *served.of;
+    waiter &w = *served.owner;
     if (--w.missing != 0) {
         return;
     }
@@ -70,7 +70,7 @@ waiters::result waiters::add(waiter &added, unsigned first, unsigned count, std:
     for (unsigned k = 0; k < count; ++k) {
         missed &one = count == 1 ? added.one : added.many[k];
         one.next = nullptr;
-        one.of = &added;
+        one.owner = &added;
         one.value = values != nullptr ? values + k : nullptr;
         missed **end = &oldest_[first + k];
         while (*end != nullptr) {

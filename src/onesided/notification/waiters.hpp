@@ -23,7 +23,7 @@ struct waiter;
 // One notification that a waiter misses.
 struct missed {
     missed *next = nullptr; // of the same notification, younger
-    waiter *of = nullptr;
+    waiter *owner = nullptr;
     std::uint32_t *value = nullptr; // where its value goes, or null
 };
 
@@ -67,11 +67,11 @@ struct arrived_list {
 
 class waiters {
 public:
-    explicit waiters(slots of) noexcept : slots_(of) {}
+    explicit waiters(slots watched) noexcept : slots_(watched) {}
     waiters &operator=(waiters &&) = delete;
 
     // The part has got other memory. Nobody waits.
-    void watch(slots of) noexcept;
+    void watch(slots watched) noexcept;
     // The memory of the part goes. False, and nothing has changed: somebody waits.
     bool forget() noexcept;
     // Makes the memory for the lists, if it was not made. False if there is none.

@@ -44,8 +44,8 @@ void free_requests() noexcept {
 }
 
 // Whether it is so in all processes.
-bool everywhere(bool here) noexcept {
-    int mine = here ? 1 : 0;
+bool everywhere(bool own) noexcept {
+    int mine = own ? 1 : 0;
     int all = 0;
     return gaspi_allreduce(&mine, &all, 1, GASPI_OP_MIN, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK) ==
                GASPI_SUCCESS &&
@@ -80,7 +80,7 @@ gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms) {
         return threads ? GASPI_ERROR : GASPI_ERR_ENV;
     }
     thence_task_runtimes_use_();
-    self.world->set_hopeless(&look_for_hopeless);
+    self.world->set_hopeless(&fail_lost_operations);
     running.store(true, std::memory_order_release);
     return GASPI_SUCCESS;
 }

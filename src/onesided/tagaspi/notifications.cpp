@@ -25,12 +25,12 @@ void have_arrived(notification::waiter &waiter) noexcept {
 }
 
 // Waits for one after the other, outside of a task.
-void wait_here(process &self, notification::slots here, unsigned first, unsigned count,
+void wait_here(process &self, notification::slots own_slots, unsigned first, unsigned count,
                gaspi_notification_t *values) noexcept {
     const gaspi::deadline never(GASPI_BLOCK);
     for (unsigned i = 0; i < count; ++i) {
         gaspi_notification_t value = 0;
-        gaspi::wait_until(self, never, [&] { return (value = here.take(first + i)) != 0; });
+        gaspi::wait_until(self, never, [&] { return (value = own_slots.take(first + i)) != 0; });
         if (values != nullptr) {
             values[i] = value;
         }

@@ -44,8 +44,8 @@ gaspi_return_t transfer_pieces(gaspi::process &self, direction way, std::span<co
     const notice *const sets = reads && code == GASPI_SUCCESS ? after : nullptr;
     if (std::ranges::all_of(left, [](const left_piece &each) { return each.request == MPI_REQUEST_NULL; })) [[likely]] {
         if (sets != nullptr) {
-            notification::slots here = gaspi::find_view(self, after->segment)->own().notifications;
-            here.set(after->id, after->value);
+            notification::slots own_slots = gaspi::find_view(self, after->segment)->own().notifications;
+            own_slots.set(after->id, after->value);
         }
         return code;
     }

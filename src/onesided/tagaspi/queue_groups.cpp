@@ -76,8 +76,8 @@ void add_processors_of_threads() noexcept {
 // With the mutex.
 void find_processors() noexcept {
     add_processors_of_threads();
-    if (const int here = sched_getcpu(); here >= 0 && here < CPU_SETSIZE) {
-        CPU_SET(static_cast<std::size_t>(here), &known);
+    if (const int processor = sched_getcpu(); processor >= 0 && processor < CPU_SETSIZE) {
+        CPU_SET(static_cast<std::size_t>(processor), &known);
     }
     struct where {
         int node;
@@ -184,9 +184,9 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
     if (!has.is_by_processor) {
         which = from.calls.fetch_add(1, std::memory_order_relaxed) % count;
     } else { // neighbours share a queue, if there are fewer
-        const unsigned here = position_here();
+        const unsigned position = position_here();
         const unsigned all = processors.load(std::memory_order_relaxed);
-        which = all > count ? static_cast<unsigned>(std::uint64_t{here} * count / all) : here;
+        which = all > count ? static_cast<unsigned>(std::uint64_t{position} * count / all) : position;
         which = std::min(which, count - 1); // a processor may be added meanwhile
     }
     *queue = static_cast<gaspi_queue_id_t>(has.begin + which);

@@ -33,7 +33,7 @@ struct started : notification::waiter {
     // Of a read. A reply that is too short says that the target has no such part.
     std::vector<MPI_Status> statuses;
     std::vector<gaspi_size_t> bytes;
-    notification::slots here;              // what a read sets when its data are here
+    notification::slots own_slots;         // what a read sets when its data are here
     notice after;                          // its value 0: nothing
     std::vector<std::atomic<long> *> uses; // of the local parts, counted down at the end
 
@@ -101,7 +101,7 @@ int finish(started &ended, int error) noexcept {
     if (error != MPI_SUCCESS) {
         ended.target().failed.store(true, std::memory_order_relaxed);
     } else if (ended.after.value != 0) {
-        ended.here.set(ended.after.id, ended.after.value);
+        ended.own_slots.set(ended.after.id, ended.after.value);
     }
     for (std::atomic<long> *const each : ended.uses) { // last: then another thread may delete the parts
         each->fetch_sub(1, std::memory_order_release);
@@ -194,7 +194,7 @@ gaspi_return_t bind_to_task(std::unique_ptr<started> pending) noexcept {
 
 } // namespace
 
-void look_for_hopeless(onesided::space &) noexcept {
+void fail_lost_operations(onesided::space &) noexcept {
     const std::scoped_lock guard(mutex);
     for (started *each = first_started; each != nullptr;) {
         started &looked_at = *each;
@@ -228,7 +228,7 @@ gaspi_return_t bind(process &self, gaspi_rank_t rank, std::span<const piece> pie
         if (sets != nullptr) {
             const auto &told = gaspi::find_view(self, sets->segment)->own();
             pending->uses.push_back(&told.uses);
-            pending->here = told.notifications;
+            pending->own_slots = told.notifications;
             pending->after = *sets;
         }
         for (std::atomic<long> *const each : pending->uses) {

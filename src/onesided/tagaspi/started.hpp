@@ -2,7 +2,7 @@
 // The pieces of an operation that are not complete when its call returns.
 #pragma once
 
-#include "onesided/gaspi/transfers.hpp"
+#include "onesided/gaspi/reads_and_writes.hpp"
 #include "onesided/tagaspi/tagaspi.hpp"
 
 #include <span>

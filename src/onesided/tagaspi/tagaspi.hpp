@@ -27,7 +27,7 @@ extern std::atomic<long> lowering;
 extern thread_local constinit long lowering_here;
 
 // In a poll, while a rank is gone or has not got all packets: whose operations wait for it in vain are told.
-void look_for_hopeless(onesided::space &of) noexcept;
+void fail_lost_operations(onesided::space &world) noexcept;
 // The process ends.
 void forget_queue_groups() noexcept;
 

@@ -36,7 +36,7 @@ struct left_piece {
 // the requests, one for each piece of at most 1 GiB, null before the call and of a piece that is complete on return.
 // Operations with requests take no room in the queue: nobody has to take them off. Their caller uses the parts of this
 // process until it has counted what is left.
-struct informed {
+struct completion_target {
     gaspi_tag_t tag = GASPI_TAG_NULL;
     left_piece *requests = nullptr;
 };
@@ -64,10 +64,11 @@ private:
 
 // No pieces: a notification alone.
 THENCE_INTERNAL gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank,
-                                     const notice *after, gaspi_queue_id_t queue, const informed &who) noexcept;
+                                     const notice *after, gaspi_queue_id_t queue,
+                                     const completion_target &who) noexcept;
 // `after`: a notification of this process. With requests, whoever has them sets it.
 THENCE_INTERNAL gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank,
-                                    const notice *after, gaspi_queue_id_t queue, const informed &who) noexcept;
+                                    const notice *after, gaspi_queue_id_t queue, const completion_target &who) noexcept;
 
 // The pieces of a list, if it is none that is too long.
 THENCE_INTERNAL gaspi_return_t pieces_of(std::vector<piece> &pieces, gaspi_number_t num,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "onesided/gaspi/transfers.hpp"
+#include "onesided/gaspi/reads_and_writes.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -39,20 +39,20 @@ gaspi_return_t wrong_notice(process &self, const notice &after, int rank) noexce
 // Room for the entries of an operation in its queue. What no piece has been started with is given back.
 class room {
 public:
-    room(process &self, gaspi_queue_id_t queue, std::uint32_t entries, const informed &who) noexcept
-        : of_(self.world->queue_of(queue)), left_(who.requests == nullptr ? entries : 0),
-          is_there_(of_.take_room(left_, configuration.queue_size_max)) {}
+    room(process &self, gaspi_queue_id_t queue, std::uint32_t entries, const completion_target &who) noexcept
+        : queue_(self.world->queue_of(queue)), left_(who.requests == nullptr ? entries : 0),
+          is_there_(queue_.take_room(left_, configuration.queue_size_max)) {}
     room &operator=(room &&) = delete;
     ~room() {
         if (is_there_) {
-            of_.give_room(left_);
+            queue_.give_room(left_);
         }
     }
     bool is_there() const noexcept { return is_there_; }
     void use(std::uint32_t entries) noexcept { left_ -= entries; }
 
 private:
-    onesided::queue &of_;
+    onesided::queue &queue_;
     std::uint32_t left_;
     bool is_there_;
 };
@@ -83,7 +83,7 @@ unsigned char *local_address(process &self, const piece &each) noexcept {
     return find_view(self, each.local_segment)->own().memory + each.local_offset;
 }
 
-void ask_for_request(completion &how, const informed &who, std::size_t i) noexcept {
+void ask_for_request(completion &how, const completion_target &who, std::size_t i) noexcept {
     if (who.requests != nullptr) {
         how.request = &who.requests[i].request;
         how.serial = &who.requests[i].serial;
@@ -99,11 +99,12 @@ void count_message(bool is_message, const piece &each) noexcept {
 // The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
 class end_of_reads {
 public:
-    end_of_reads(onesided::queue &of, const signal &notification) noexcept : of_(of), made_(onesided::pending::make()) {
+    end_of_reads(onesided::queue &queue, const signal &notification) noexcept
+        : queue_(queue), made_(onesided::pending::make()) {
         if (made_ != nullptr) {
             made_->local_use = &notification.in_segment->own().uses; // the part stays until the notification is set
             made_->local_use->fetch_add(1, std::memory_order_relaxed);
-            made_->here = notification.in_segment->own().notifications;
+            made_->own_slots = notification.in_segment->own().notifications;
             made_->notification = notification.number;
             made_->value = notification.value;
         }
@@ -112,7 +113,7 @@ public:
     ~end_of_reads() { // some could not be started
         if (made_ != nullptr && made_->is_end) {
             made_->value = 0;
-            of_.add(*made_);
+            queue_.add(*made_);
         } else if (made_ != nullptr) {
             made_->local_use->fetch_sub(1, std::memory_order_release);
             onesided::pending::drop(made_);
@@ -120,16 +121,16 @@ public:
     }
     onesided::pending *made() const noexcept { return made_; }
     void all_started() noexcept {
-        if (!made_->is_end && of_.size() == 0) {
-            made_->here.set(made_->notification, made_->value);
+        if (!made_->is_end && queue_.size() == 0) {
+            made_->own_slots.set(made_->notification, made_->value);
             return;
         }
         made_->is_end = true;
-        of_.add(*std::exchange(made_, nullptr));
+        queue_.add(*std::exchange(made_, nullptr));
     }
 
 private:
-    onesided::queue &of_;
+    onesided::queue &queue_;
     onesided::pending *made_;
 };
 
@@ -174,7 +175,7 @@ gaspi_segment_id_t used_parts::number_of(std::size_t i) const noexcept {
 
 // The tag of the last piece is reported once more for its notification.
 gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
-                     gaspi_queue_id_t queue, const informed &who) noexcept {
+                     gaspi_queue_id_t queue, const completion_target &who) noexcept {
     const onesided::space::use all_parts(*self.world);
     std::optional<used_parts> own_parts;
     if (who.requests == nullptr) {
@@ -195,8 +196,8 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     }
     const std::uint32_t tags = who.tag != GASPI_TAG_NULL ? 1 : 0;
     const auto number = static_cast<std::uint32_t>(pieces.size());
-    room here(self, queue, after == nullptr ? number : std::max(number + tags, 1U), who);
-    if (!here.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
+    room taken_room(self, queue, after == nullptr ? number : std::max(number + tags, 1U), who);
+    if (!taken_room.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
     signal notification;
@@ -216,7 +217,7 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         how.completions = is_last && after != nullptr ? 2 * tags : tags;
         const location to{find_view(self, each.remote_segment), rank, each.remote_offset};
-        THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
+        THENCE_GASPI_CHECK(start(taken_room, how, [&](const completion &to_tell) {
             return onesided::put(local_address(self, each), each.bytes, to, is_last ? notification : signal{}, queue,
                                  to_tell);
         }));
@@ -228,14 +229,14 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         how.is_message = nullptr;
         ask_for_request(how, who, 0);
         how.completions = tags;
-        return start(here, how,
+        return start(taken_room, how,
                      [&](const completion &to_tell) { return onesided::notify(rank, notification, queue, to_tell); });
     }
     return GASPI_SUCCESS;
 }
 
 gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
-                    gaspi_queue_id_t queue, const informed &who) noexcept {
+                    gaspi_queue_id_t queue, const completion_target &who) noexcept {
     const onesided::space::use all_parts(*self.world);
     std::optional<used_parts> own_parts;
     if (who.requests == nullptr) {
@@ -251,8 +252,8 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     if (after != nullptr) {
         THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
     }
-    room here(self, queue, static_cast<std::uint32_t>(pieces.size()), who);
-    if (!here.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
+    room taken_room(self, queue, static_cast<std::uint32_t>(pieces.size()), who);
+    if (!taken_room.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
     std::optional<end_of_reads> end;
@@ -274,7 +275,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         ask_for_request(how, who, i);
         how.local_use = &find_view(self, each.local_segment)->own().uses;
         const location from{find_view(self, each.remote_segment), rank, each.remote_offset};
-        THENCE_GASPI_CHECK(start(here, how, [&](const completion &to_tell) {
+        THENCE_GASPI_CHECK(start(taken_room, how, [&](const completion &to_tell) {
             return onesided::get(local_address(self, each), each.bytes, from, queue, to_tell);
         }));
         count(counter::reads);
