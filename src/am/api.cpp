@@ -131,7 +131,7 @@ int thence_am_send_then(thence_am handle, int rank, int number, const void *payl
     if (done == nullptr) {
         return refuse(handle, call, null_done);
     }
-    auto *const note = new (std::nothrow) am::leaving_note{nullptr, done, done_data};
+    auto *const note = new (std::nothrow) am::leaving_note(done, done_data);
     if (note == nullptr) {
         return refuse(handle, call, reason::no_memory);
     }
@@ -235,7 +235,7 @@ int thence_am_progress(thence_am handle, long *count) {
         return refuse(handle, call, not_communication_thread);
     }
     const int code = e.progress(count);
-    return code == MPI_ERR_PENDING ? MPI_SUCCESS : code; // in a callback it runs nothing
+    return code == MPI_SUCCESS || code == MPI_ERR_PENDING ? e.broken() : code; // pending: in a callback it runs nothing
 }
 
 int thence_am_hold(thence_am handle) {

@@ -62,9 +62,16 @@ int message_engine::send(int rank, int number, piece payload, when_full full, le
     }
     const unsigned counted = note != nullptr ? 2 : 1; // the note is a message to this process: it may send others
     sent_.fetch_add(counted, std::memory_order_relaxed);
+    if (note != nullptr) {
+        pending_.add(*note);
+    }
     const int code = outbox_.send(in, rank, static_cast<std::uint32_t>(number), payload, {}, {note, nullptr}, inside);
     if (code != MPI_SUCCESS) {
         handled_.fetch_add(counted, std::memory_order_release);
+        if (note != nullptr && !pending_.take(*note)) { // the engine has broken meanwhile, and has told it
+            delete note;
+            return MPI_SUCCESS;
+        }
     }
     return code;
 }
@@ -109,6 +116,9 @@ int message_engine::progress(long *count) noexcept {
             run_held();
             ended = step_quiescence();
             scope.engine = outer;
+        }
+        if (broken() != MPI_SUCCESS && !network_.in_callback()) [[unlikely]] {
+            end_pending(pending_operation::use::nothing);
         }
         polling_.unlock();
         if (ended.done != nullptr) {

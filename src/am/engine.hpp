@@ -9,6 +9,7 @@
 #include "am/handler_table.hpp"
 #include "am/network.hpp"
 #include "am/outbox.hpp"
+#include "am/pending.hpp"
 #include "am/termination.hpp"
 #include "am/transfers.hpp"
 #include "core/base/linked_list.hpp"
@@ -63,6 +64,7 @@ private:
     void wave_ended(int error, totals all) noexcept override;
     void receive_failed(int error, bool cannot_go_on) noexcept override;
     void other_is_broken(int rank) noexcept override;
+    bool may_leave(transfer &t) noexcept override;
     void has_left(transfer &t, int error, bool is_told) noexcept override;
 
     // What a packet has brought.
@@ -75,6 +77,8 @@ private:
     void call(const registered_handler &handler, const thence_am_message &m) noexcept;
     // Outside of a packet: what it sends leaves when it has returned.
     void call_alone(const registered_handler &handler, const thence_am_message &m) noexcept;
+    // Tells that it has ended, unless that was told.
+    void end_operation(pending_operation &o, int error) noexcept;
     void tell(thence_am_done *done, int error, void *data) noexcept;
     void hold_or_fail(const thence_am_message &m, kept_credit *credit) noexcept;
     void has_no_handler(const thence_am_message &m) noexcept;
@@ -87,6 +91,7 @@ private:
                            std::size_t payload_bytes) noexcept;
     void receive_put(packet_origin &from, const announcement &what, piece payload) noexcept;
     void answer(packet_origin &from, const announcement &what) noexcept;
+    int withdraw(transfer &t, int code) noexcept;
     void begin_transfer(transfer &t, int error) noexcept;
     void placed(transfer &t, int error, std::size_t bytes) noexcept;
     void drop_data(transfer *t) noexcept;
@@ -96,6 +101,10 @@ private:
     int wait_for_room(int rank) noexcept;
     // From now on all that waits returns an error, here and, if it is the first process, in all others.
     void break_off(int error, bool is_first) noexcept;
+    // Tells the end of all operations of a broken engine for which MPI does this with memory of the program.
+    void end_pending(pending_operation::use used_for) noexcept;
+    // The engine is broken, and is freed: the program may use its memory for something else when this returns.
+    void give_up_memory() noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiet {
         thence_am_done *done = nullptr;
@@ -109,6 +118,7 @@ private:
     void fail(int error, int rank, int number, const char *what) noexcept;
 
     const thence_am_options options_;
+    pending_operations pending_;
     network network_;
     packet_pool pool_;
     outbox outbox_;

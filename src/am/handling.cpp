@@ -43,14 +43,19 @@ void message_engine::left(packet &p, int error) noexcept {
     }
     while (note != nullptr) {
         leaving_note *const next = note->next;
-        const leaving_note told = *note;
+        end_operation(*note, error);
         delete note;
-        tell(told.done, error, told.data);
         handled_.fetch_add(1, std::memory_order_release);
         note = next;
     }
     if (lost != 0) {
         handled_.fetch_add(lost, std::memory_order_release); // nobody else will count them
+    }
+}
+
+void message_engine::end_operation(pending_operation &o, int error) noexcept {
+    if (pending_.take(o) && o.done != nullptr) {
+        tell(o.done, error, o.done_data);
     }
 }
 
@@ -229,6 +234,16 @@ void message_engine::break_off(int error, bool is_first) noexcept {
             if (const int code = network_.say_broken(rank); code != MPI_SUCCESS) {
                 fail(code, rank, THENCE_AM_NO_HANDLER, "MPI could not tell a process that this one cannot go on");
             }
+        }
+    }
+}
+
+void message_engine::end_pending(pending_operation::use used_for) noexcept {
+    thence_am_done *done = nullptr;
+    void *data = nullptr;
+    while (pending_.take_any(used_for, done, data)) {
+        if (done != nullptr) {
+            tell(done, broken(), data);
         }
     }
 }

@@ -46,6 +46,9 @@ bool has_taken_none(int error) noexcept {
 int network::state::received(int error, MPI_Status *status, void *data) noexcept {
     receive &r = *static_cast<receive *>(data);
     state &s = *static_cast<state *>(r.owner);
+    if (s.is_cancelled(*status)) [[unlikely]] {
+        return MPI_SUCCESS;
+    }
     int length = 0;
     if (error != MPI_SUCCESS) {
         if (s.give_up(r, error, !has_taken_none(error))) {
@@ -195,10 +198,29 @@ int network::state::data_has_left(int error, MPI_Status *, void *data) noexcept 
 
 int network::state::data_has_arrived(int error, MPI_Status *status, void *data) noexcept {
     transfer &t = *static_cast<transfer *>(data);
+    state &s = *static_cast<state *>(t.owner);
     int bytes = 0;
-    MPI_Get_count(status, MPI_BYTE, &bytes);
-    static_cast<state *>(t.owner)->to.data_arrived(t, error, bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+    if (s.is_cancelled(*status)) [[unlikely]] {
+        error = error != MPI_SUCCESS ? error : int{MPI_ERR_OTHER};
+    } else {
+        MPI_Get_count(status, MPI_BYTE, &bytes);
+    }
+    s.to.data_arrived(t, error, bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
     return MPI_SUCCESS;
+}
+
+bool network::state::is_cancelled(const MPI_Status &status) const noexcept {
+    int flag = 0;
+    return are_cancelled.load(std::memory_order_relaxed) && MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS &&
+           flag != 0;
+}
+
+void network::cancel_receives() noexcept {
+    state &s = *state_;
+    s.are_cancelled.store(true);
+    for (const lane each : {lane::handlers, lane::short_handlers}) {
+        thence_cancel(&s.of_lane[index_of(each)]);
+    }
 }
 
 bool network::send_data(transfer &t, int &error) noexcept {
@@ -213,8 +235,10 @@ bool network::send_data(transfer &t, int &error) noexcept {
 
 bool network::state::attach(transfer &t, int &error) noexcept {
     int complete = 0;
-    error = thence_attach(1, &t.request, t.leaves() ? &data_has_left : &data_has_arrived, &t, 0, &t.status,
-                          t.in_polls_only ? of_lane[index_of(lane::handlers)] : at_once, &complete);
+    const MPI_Request &with =
+        t.leaves() ? at_once : of_lane[index_of(t.in_polls_only ? lane::handlers : lane::short_handlers)];
+    error = thence_attach(1, &t.request, t.leaves() ? &data_has_left : &data_has_arrived, &t, 0, &t.status, with,
+                          &complete);
     if (complete == 0 && error != MPI_SUCCESS) [[unlikely]] {
         const std::scoped_lock guard(unattached);
         unattached_transfers.add(t);

@@ -19,7 +19,7 @@ namespace thence::am {
 struct kept_credit;
 
 // A message with long data, of a put or a get.
-struct transfer {
+struct transfer : pending_operation {
     enum class kind {
         put,          // the data leave
         answer,       // the data leave, for the get of another process
@@ -40,8 +40,6 @@ struct transfer {
     std::size_t bytes = 0;
     bool is_void = false;          // there is no such memory
     kept_credit *credit = nullptr; // of the packet that has announced it
-    thence_am_done *done = nullptr;
-    void *done_data = nullptr;
     std::size_t payload_bytes = 0;
 
     unsigned char *payload() noexcept { return reinterpret_cast<unsigned char *>(this + 1); }
@@ -108,6 +106,9 @@ public:
     void send(packet &p) noexcept;                               // left()
     bool send_data(transfer &t, int &error) noexcept;            // true: it has left already. Else data_left()
     void receive_data(transfer &t, bool in_polls_only) noexcept; // data_arrived()
+    // Asks MPI to cancel the receives of data, and those of packets that have the same continuation requests. Upcalls
+    // of data come all the same.
+    void cancel_receives() noexcept;
     // In place of data that cannot be sent: an empty message, so that the other process does not wait for ever.
     int send_no_data(int rank, int tag) noexcept;
     // Tells another process that this one cannot go on. Needs no memory and no credit, since there may be none.

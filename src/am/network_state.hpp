@@ -31,8 +31,9 @@ struct network::state {
     MPI_Comm packets = MPI_COMM_NULL; // a tag for each lane
     MPI_Comm data = MPI_COMM_NULL;    // each message has a tag of its own
     MPI_Comm waves = MPI_COMM_NULL;
-    // One for each lane, and one for all else, which may run at once. Data that are handled in polls have that of the
-    // lane `handlers`, so that a poll makes progress once: MPI may yield the processor each time that it finds nothing.
+    // One for each lane, and one for all else, which may run at once. Data that arrive have that of the lane `handlers`
+    // if they are handled in polls, so that a poll makes progress once: MPI may yield the processor each time that it
+    // finds nothing. Else they have that of `short_handlers`. So only receives are in these two: they can be cancelled.
     MPI_Request of_lane[lanes] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Request at_once = MPI_REQUEST_NULL;
     MPI_Request probe = MPI_REQUEST_NULL; // of in_callback(): nothing is left in it
@@ -62,6 +63,7 @@ struct network::state {
     std::atomic<bool> has_completed{false};
     int completed_with = MPI_SUCCESS;
     std::atomic<bool> all_are_ending{false}; // no process waits any more for what another decides
+    std::atomic<bool> are_cancelled{false};  // receives of data, and of packets for handlers
     bool one_thread = false;
     bool polls_all = false; // other threads may be inside MPI, but run nothing of this engine
     std::thread::id communication_thread;
@@ -76,6 +78,7 @@ struct network::state {
     bool attach_wave(int &error) noexcept;
     void go_on_with_wave(int error) noexcept; // its operations have ended
     void attach_again() noexcept;
+    bool is_cancelled(const MPI_Status &status) const noexcept;
     // True: it has failed too often. `is_lost`: a packet may be.
     bool give_up(receive &r, int error, bool is_lost) noexcept;
     void free_requests() noexcept;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "am/outbox.hpp"
 
+#include "am/transfers.hpp"
+
 #include <exception>
 #include <new>
 #include <utility>
@@ -28,7 +30,14 @@ outbox::~outbox() {
     for (destination &each : all_) {
         for (line &l : each.lines) {
             while (l.first != nullptr) {
-                pool_.give(*std::exchange(l.first, l.first->next));
+                packet &p = *std::exchange(l.first, l.first->next);
+                while (p.notes != nullptr) {
+                    delete std::exchange(p.notes, p.notes->next);
+                }
+                while (p.announced != nullptr) {
+                    delete_transfer(std::exchange(p.announced, p.announced->next));
+                }
+                pool_.give(p);
             }
         }
     }

@@ -3,6 +3,7 @@
 // gives back credits.
 #pragma once
 
+#include "am/pending.hpp"
 #include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
 
@@ -70,10 +71,9 @@ constexpr std::size_t padded(std::size_t bytes) noexcept {
 struct transfer;
 
 // Told when a message has left; quiescence waits for that as for a message. In memory of its own.
-struct leaving_note {
+struct leaving_note : pending_operation {
+    leaving_note(thence_am_done *then, void *data) noexcept : pending_operation{then, data} {}
     leaving_note *next = nullptr;
-    thence_am_done *done = nullptr;
-    void *data = nullptr;
 };
 
 struct packet {

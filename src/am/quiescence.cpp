@@ -5,6 +5,7 @@
 // `stage_` goes from `idle` to `wanted` by any thread; from there on only the thread that holds `polling_` changes it,
 // except from `wave_under_way` to `wave_has_ended`, which the end of the wave does.
 #include "am/engine.hpp"
+#include "core/base/clock.hpp"
 
 #include <thence/backoff.h>
 
@@ -122,6 +123,21 @@ bool message_engine::quiesce(int &code) noexcept {
     return true;
 }
 
+// What MPI has matched with a message cannot be cancelled, and what leaves cannot either. So this waits a while. A put
+// is told after that though MPI may still read, since nobody will use these data; a get is not while MPI may write.
+void message_engine::give_up_memory() noexcept {
+    constexpr base::nanoseconds patience = 2'000'000'000;
+    end_pending(pending_operation::use::nothing);
+    network_.cancel_receives();
+    const base::nanoseconds begun = base::read_clock();
+    progress_until([&] { return !pending_.any_used() || base::read_clock() - begun > patience; });
+    end_pending(pending_operation::use::reads);
+    if (pending_.any_used()) {
+        fail(broken(), MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
+             "MPI still receives data of puts or gets: their memory must stay until the program ends");
+    }
+}
+
 // A process that breaks off after others have found the end tells them: they leave network::end() with an error, too.
 int message_engine::end(bool &is_clean) noexcept {
     int code = MPI_SUCCESS;
@@ -136,6 +152,9 @@ int message_engine::end(bool &is_clean) noexcept {
         }
     }
     is_clean = ended == MPI_SUCCESS;
+    if (!is_clean) {
+        give_up_memory();
+    }
     has_ended_.store(true);
     return code != MPI_SUCCESS ? code : ended;
 }

@@ -30,11 +30,11 @@ int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t off
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
     outgoing_.expect();
+    pending_.add(t);
     const int code = announce(internal_message::put, t, to, offset);
     if (code != MPI_SUCCESS) {
-        delete_transfer(&t);
         outgoing_.forget();
-        handled_.fetch_add(1, std::memory_order_release);
+        return withdraw(t, code);
     }
     return code;
 }
@@ -46,18 +46,24 @@ int message_engine::get(transfer &t, const thence_am_memory &from, std::size_t o
         return error;
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
+    pending_.add(t);
     const int code = announce(internal_message::get, t, from, offset);
-    if (code != MPI_SUCCESS) {
-        delete_transfer(&t);
-        handled_.fetch_add(1, std::memory_order_release);
-    }
-    return code;
+    return code == MPI_SUCCESS ? code : withdraw(t, code);
+}
+
+// It was not announced. Returns what its call returns: no error if the engine has broken meanwhile, and has told it.
+int message_engine::withdraw(transfer &t, int code) noexcept {
+    const bool was_pending = pending_.take(t);
+    delete_transfer(&t);
+    handled_.fetch_add(1, std::memory_order_release);
+    return was_pending ? code : MPI_SUCCESS;
 }
 
 // Its announcement has left, or is lost.
 void message_engine::begin_transfer(transfer &t, int error) noexcept {
+    error = error != MPI_SUCCESS ? error : broken();
     if (t.what == transfer::kind::get) {
-        if (error == MPI_SUCCESS) {
+        if (error == MPI_SUCCESS && pending_.begin(t, pending_operation::use::writes)) {
             network_.receive_data(t, true); // the data wait for it in MPI if they are first
         } else {
             data_arrived(t, error, 0);
@@ -65,9 +71,7 @@ void message_engine::begin_transfer(transfer &t, int error) noexcept {
     } else if (error == MPI_SUCCESS) {
         outgoing_.add(t);
     } else {
-        if (t.done != nullptr) {
-            tell(t.done, error, t.done_data);
-        }
+        end_operation(t, error);
         delete_transfer(&t);
         outgoing_.forget();
         handled_.fetch_add(1, std::memory_order_release);
@@ -123,6 +127,8 @@ void message_engine::receive_put(packet_origin &from, const announcement &what, 
     const registered_handler *const handler = handlers_.find(what.number);
     const bool at_once =
         what.number == THENCE_AM_NO_HANDLER || (handler != nullptr && (handler->flags & THENCE_AM_SHORT) != 0);
+    pending_.add(*t);
+    pending_.begin(*t, pending_operation::use::writes);
     network_.receive_data(*t, !at_once);
 }
 
@@ -157,8 +163,13 @@ void message_engine::answer(packet_origin &from, const announcement &what) noexc
         }
         return;
     }
+    pending_.add(*t);
     outgoing_.expect();
     outgoing_.add(*t);
+}
+
+bool message_engine::may_leave(transfer &t) noexcept {
+    return broken() == MPI_SUCCESS && pending_.begin(t, pending_operation::use::reads);
 }
 
 void message_engine::data_left(transfer &t, int error) noexcept {
@@ -167,29 +178,32 @@ void message_engine::data_left(transfer &t, int error) noexcept {
 
 void message_engine::has_left(transfer &t, int error, bool is_told) noexcept {
     ++scope.handled;
-    if (error != MPI_SUCCESS) [[unlikely]] {
+    if (error != MPI_SUCCESS && broken() != MPI_SUCCESS) [[unlikely]] {
+        error = broken(); // all processes are told already
+    } else if (error != MPI_SUCCESS) [[unlikely]] {
         fail(error, t.rank, THENCE_AM_NO_HANDLER, "MPI could not send the data of a put or a get");
         if (!is_told) {
             break_off(error, true);
         }
     }
     outbox_.give_back(t.credit);
-    if (t.done != nullptr) {
-        tell(t.done, error, t.done_data);
-    }
+    end_operation(t, error);
     delete_transfer(&t);
 }
 
 void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noexcept {
     ++scope.handled;
     handling_.fetch_add(1, std::memory_order_relaxed);
-    if (t.what == transfer::kind::get) {
-        if (error == MPI_SUCCESS && bytes != t.bytes) {
-            error = MPI_ERR_ARG; // the owner has forgotten the memory, or could not send
-        }
-        tell(t.done, error, t.done_data);
+    if (error == MPI_SUCCESS && bytes != t.bytes && t.what == transfer::kind::get) {
+        error = MPI_ERR_ARG; // the owner has forgotten the memory, or could not send
+    }
+    if (const int why = broken(); why != MPI_SUCCESS && (error != MPI_SUCCESS || bytes != t.bytes)) [[unlikely]] {
+        end_operation(t, why); // all processes are told already
     } else {
-        placed(t, error, bytes);
+        end_operation(t, error);
+        if (t.what != transfer::kind::get) {
+            placed(t, error, bytes);
+        }
     }
     handling_.fetch_sub(1, std::memory_order_relaxed);
     if (t.is_void) {

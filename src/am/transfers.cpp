@@ -124,8 +124,8 @@ void outgoing_data::start_waiting() noexcept {
     const outgoing_data *const outer = starting;
     starting = this;
     while (transfer *const t = take()) {
-        int error = MPI_SUCCESS;
-        if (by_.send_data(*t, error)) {
+        int error = MPI_ERR_OTHER;
+        if (!owner_.may_leave(*t) || by_.send_data(*t, error)) {
             end(*t, error);
             forget();
         }

@@ -45,10 +45,12 @@ private:
 
 class outgoing_data {
 public:
-    // Told when data have left, and the transfer is not used any more. `is_told`: if there is an error, the other
-    // process is told, too. Else it waits for ever.
     class owner {
     public:
+        // False: the data must not leave any more, since MPI would read them.
+        virtual bool may_leave(transfer &t) noexcept = 0;
+        // Data have left or must not, and the transfer is not used any more. `is_told`: if there is an error, the other
+        // process is told, too. Else it waits for ever.
         virtual void has_left(transfer &t, int error, bool is_told) noexcept = 0;
 
     protected:

@@ -100,10 +100,14 @@ void release() {
     }
 }
 
-void fail_posted(int error) {
+void fail_posted(int error, int kept) {
     const std::scoped_lock guard(mutex);
     for (const posted &each : std::exchange(receives, {})) {
-        world.complete_in_progress(each.operation, {0, each.tag, 0, error, false});
+        if (each.bytes == kept) {
+            receives.push_back(each);
+        } else {
+            world.complete_in_progress(each.operation, {0, each.tag, 0, error, false});
+        }
     }
 }
 
@@ -189,6 +193,9 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype, int, int tag, MPI_Comm comm
 }
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count) {
     return table.Get_count(status, type, count);
+}
+int MPI_Test_cancelled(const MPI_Status *status, int *flag) {
+    return table.Test_cancelled(status, flag);
 }
 int MPI_Request_free(MPI_Request *request) {
     return table.Request_free(request);

@@ -24,7 +24,7 @@ extern message_script script;
 void begin_messages();
 // What was held completes in the next progress.
 void release();
-// All receives that are posted end with this error.
-void fail_posted(int error);
+// All receives that are posted end with this error, but those of `kept` bytes.
+void fail_posted(int error, int kept = -1);
 
 } // namespace thence::fake

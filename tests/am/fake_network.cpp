@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace thence::am {
 
@@ -99,7 +100,7 @@ bool world::step_of(node &n) {
         }
         break;
     case 2:
-        if (!n.data_leaving.empty()) {
+        if (!n.data_leaving.empty() && !n.holds_data) {
             n.events->data_left(*take_at(n.data_leaving, below(n.data_leaving.size())), n.late_data_error);
             return true;
         }
@@ -146,10 +147,27 @@ engines::engines(int size, thence_am_options options, unsigned seed) : network(s
     }
 }
 
+// What a broken engine has left behind ends, and nobody is told. That may send packets that return credits.
+void engines::end_what_is_left_of_broken_ones() {
+    for (const auto &each : all_) {
+        node &n = network.nodes[static_cast<std::size_t>(each->processes().rank())];
+        while (each->broken() != MPI_SUCCESS && !(n.receives.empty() && n.data_leaving.empty())) {
+            for (const incoming &left : std::exchange(n.receives, {})) {
+                n.events->data_arrived(*left.of, MPI_ERR_OTHER, 0);
+            }
+            for (transfer *const left : std::exchange(n.data_leaving, {})) {
+                n.events->data_left(*left, MPI_ERR_OTHER);
+            }
+        }
+    }
+}
+
 engines::~engines() {
     const auto leave = [](const node &n) { return !n.leaving.empty(); };
+    end_what_is_left_of_broken_ones();
     while (std::any_of(network.nodes.begin(), network.nodes.end(), leave)) { // packets that return credits
         network.step();
+        end_what_is_left_of_broken_ones();
     }
 }
 
@@ -282,6 +300,15 @@ void network::receive_data(transfer &t, bool in_polls_only) noexcept {
     fake::node &me = *state_->of;
     me.receives.push_back({&t, in_polls_only});
     me.most_receives = std::max(me.most_receives, me.receives.size());
+}
+
+void network::cancel_receives() noexcept {
+    fake::node &me = *state_->of;
+    if (!me.never_cancels) {
+        for (const fake::incoming &each : std::exchange(me.receives, {})) {
+            to_.data_arrived(*each.of, MPI_ERR_OTHER, 0);
+        }
+    }
 }
 
 void network::begin_wave(totals mine) noexcept {

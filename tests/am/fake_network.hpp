@@ -44,6 +44,8 @@ struct node {
     std::vector<incoming> receives;              // posted
     bool in_wave = false;
     bool may_call = true;
+    bool holds_data = false;    // that leave
+    bool never_cancels = false; // receives: as if messages were matched with them
     totals given;
     int send_error = MPI_SUCCESS;      // of the next packets
     int data_error = MPI_SUCCESS;      // of the next messages with data
@@ -111,6 +113,8 @@ public:
     std::vector<told> failures;
 
 private:
+    void end_what_is_left_of_broken_ones();
+
     std::vector<std::unique_ptr<message_engine>> all_;
 };
 

@@ -19,6 +19,15 @@ protected:
         options.failed_data = &failures_;
         ASSERT_EQ(thence_am_create(MPI_COMM_WORLD, &options, sizeof options, &am_), MPI_SUCCESS);
     }
+    // Some progress, until no receive is left. It returns why the engine is broken once it is.
+    void progress_of_broken(int error) {
+        int code = MPI_SUCCESS;
+        for (int i = 0; i < 200; ++i) {
+            code = thence_am_progress(am_, nullptr);
+            ASSERT_TRUE(code == error || code == MPI_SUCCESS);
+        }
+        EXPECT_EQ(code, error);
+    }
     static int count(const thence_am_message *, void *data) {
         ++*static_cast<std::atomic<long> *>(data);
         return MPI_SUCCESS;
@@ -204,9 +213,7 @@ TEST_P(am_on_mpi, a_broken_engine_returns_its_error_from_all_that_sends) {
     ASSERT_EQ(thence_am_memory_register(am_, &byte, 1, &name), MPI_SUCCESS);
     script.receive_error = MPI_ERR_NO_MEM;
     fail_posted(MPI_ERR_NO_MEM);
-    for (int i = 0; i < 200; ++i) {
-        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
-    }
+    progress_of_broken(MPI_ERR_NO_MEM);
     EXPECT_GT(failures_, 0);
     reported();
     int sent = 7;
@@ -223,6 +230,53 @@ TEST_P(am_on_mpi, a_broken_engine_returns_its_error_from_all_that_sends) {
     reported();
 }
 
+// While MPI may write, that is when the engine is freed, which cancels the receive.
+TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
+    static std::vector<thence_am> not_deleted;
+    begin();
+    not_deleted.push_back(am_);
+    std::atomic<long> handled{0};
+    std::vector<char> memory(5000, 'a');
+    std::vector<char> to(5000, 'b');
+    thence_am_memory name{};
+    ASSERT_EQ(thence_am_register(am_, 0, &count, &handled, 0), MPI_SUCCESS);
+    ASSERT_EQ(thence_am_memory_register(am_, memory.data(), memory.size(), &name), MPI_SUCCESS);
+    bool are_asked_for = false;
+    script.send_error = [&](int, int bytes) { // neither the data nor an empty message in their place arrive
+        are_asked_for = are_asked_for || bytes == 5000;
+        script.holds_sends = script.holds_sends || bytes == 5000;
+        return are_asked_for ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS};
+    };
+    outcome got;
+    ASSERT_EQ(thence_am_get(am_, to.data(), to.size(), &name, 0, &outcome::note, &got), MPI_SUCCESS);
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
+    }
+    ASSERT_TRUE(are_asked_for);
+    outcome others[3];
+    ASSERT_EQ(thence_am_get(am_, to.data(), to.size(), &name, 0, &outcome::note, &others[0]), MPI_SUCCESS);
+    ASSERT_EQ(thence_am_put(am_, to.data(), to.size(), &name, 0, 0, nullptr, 0, &outcome::note, &others[1]),
+              MPI_SUCCESS);
+    ASSERT_EQ(thence_am_send_then(am_, 0, 0, nullptr, 0, &outcome::note, &others[2]), MPI_SUCCESS);
+    script.receive_error = MPI_ERR_INTERN;
+    fail_posted(MPI_ERR_INTERN, 5000);
+    progress_of_broken(MPI_ERR_INTERN);
+    EXPECT_EQ(got.ended, 0);
+    for (const outcome &each : others) {
+        EXPECT_EQ(each.ended, 1);
+        EXPECT_EQ(each.error, MPI_ERR_INTERN);
+    }
+    release();
+    EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
+    EXPECT_EQ(got.ended, 1);
+    EXPECT_EQ(got.error, MPI_ERR_INTERN);
+    for (const outcome &each : others) {
+        EXPECT_EQ(each.ended, 1);
+    }
+    EXPECT_EQ(to[0], 'b');
+    reported();
+}
+
 // Its messages are counted as sent, and nobody will count them as handled: the end would be waited for for ever.
 TEST_P(am_on_mpi, one_receive_that_may_have_taken_a_packet_breaks_the_engine) {
     static std::vector<thence_am> not_deleted;
@@ -235,9 +289,7 @@ TEST_P(am_on_mpi, one_receive_that_may_have_taken_a_packet_breaks_the_engine) {
     EXPECT_EQ(thence_am_send(am_, 0, 0, nullptr, 0), MPI_ERR_INTERN);
     script.receive_error = MPI_ERR_INTERN; // so that none is left
     fail_posted(MPI_ERR_INTERN);
-    for (int i = 0; i < 200; ++i) {
-        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
-    }
+    progress_of_broken(MPI_ERR_INTERN);
     EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
     reported();
 }
@@ -262,9 +314,7 @@ TEST_P(am_on_mpi, receives_that_fail_again_and_again_break_the_engine_though_no_
     script.receive_error = MPI_ERR_PENDING;
     fail_posted(MPI_ERR_PENDING);
     EXPECT_EQ(thence_am_quiesce(am_), MPI_ERR_PENDING);
-    for (int i = 0; i < 200; ++i) { // so that none is left
-        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
-    }
+    progress_of_broken(MPI_ERR_PENDING); // so that none is left
     EXPECT_EQ(thence_am_free(&am_), MPI_ERR_PENDING);
     reported();
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is under way when an engine breaks is told once: at the next progress if MPI has nothing of it, else at the latest when the
+// engine is freed, and never while MPI may still write.
+#include "fake_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace thence::am;
+using fake::engines;
+
+struct outcome {
+    int ended = 0;
+    int error = MPI_SUCCESS;
+    static void note(int error, void *data) {
+        auto &o = *static_cast<outcome *>(data);
+        ++o.ended;
+        o.error = error;
+    }
+};
+
+class broken_engine : public ::testing::Test {
+protected:
+    broken_engine() {
+        const auto nothing = [](const thence_am_message *, void *) -> int { return MPI_SUCCESS; };
+        all.add(0, nothing, nullptr);
+        there.rank = 1;
+        there.bytes = memory.size();
+        EXPECT_TRUE(all[1].memory().add(memory.data(), memory.size(), there.key));
+        all.network.nodes[1].no_data_error = MPI_ERR_OTHER; // so that no empty message ends a get
+    }
+    transfer *to_move(outcome &told) {
+        transfer *const t = make_transfer(0);
+        t->rank = 1;
+        t->data = mine.data();
+        t->bytes = mine.size();
+        t->done = &outcome::note;
+        t->done_data = &told;
+        return t;
+    }
+    void put(outcome &told) { ASSERT_EQ(all[0].put(*to_move(told), there, 0), MPI_SUCCESS); }
+    void get(outcome &told) { ASSERT_EQ(all[0].get(*to_move(told), there, 0), MPI_SUCCESS); }
+    void send(outcome &told) {
+        bool sent = true;
+        ASSERT_EQ(all[0].send(1, 0, {}, when_full::queue, new leaving_note(&outcome::note, &told), sent), MPI_SUCCESS);
+    }
+    void break_both() {
+        all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
+        all.network.nodes[0].events->other_is_broken(1);
+    }
+    bool was_told_of_memory() const {
+        return std::any_of(all.failures.begin(), all.failures.end(), [](const engines::told &each) {
+            return each.what.find("memory must stay") != std::string::npos;
+        });
+    }
+
+    std::vector<char> memory = std::vector<char>(8), mine = std::vector<char>(8);
+    engines all{2};
+    thence_am_memory there{};
+};
+
+TEST_F(broken_engine, tells_in_progress_what_mpi_has_nothing_of) {
+    std::vector<outcome> told(300); // more than there are credits for
+    for (std::size_t i = 0; i < told.size(); i += 3) {
+        put(told[i]);
+        get(told[i + 1]);
+        send(told[i + 2]);
+    }
+    break_both();
+    all[0].progress(nullptr);
+    for (const outcome &each : told) {
+        EXPECT_EQ(each.ended, 1);
+        EXPECT_EQ(each.error, MPI_ERR_OTHER);
+    }
+    for (int i = 0; i < 10000; ++i) { // what has left before arrives
+        all.run_once();
+    }
+    EXPECT_TRUE(all.network.nodes[0].receives.empty());
+    EXPECT_EQ(all.network.nodes[0].most_data_leaving, 0U); // their sources may be gone
+    for (const outcome &each : told) {
+        EXPECT_EQ(each.ended, 1);
+    }
+}
+
+TEST_F(broken_engine, tells_a_get_when_its_receive_is_cancelled) {
+    outcome got;
+    all.network.packets_complete_at_once = true;
+    get(got);
+    ASSERT_EQ(all.network.nodes[0].receives.size(), 1U);
+    break_both();
+    for (int i = 0; i < 1000; ++i) {
+        all.run_once();
+    }
+    EXPECT_EQ(got.ended, 0); // MPI may write
+    bool is_clean = true;
+    EXPECT_EQ(all[0].end(is_clean), MPI_ERR_OTHER);
+    EXPECT_FALSE(is_clean);
+    EXPECT_EQ(got.ended, 1);
+    EXPECT_EQ(got.error, MPI_ERR_OTHER);
+    EXPECT_FALSE(was_told_of_memory());
+}
+
+TEST_F(broken_engine, waits_a_while_for_mpi_and_then_tells_a_put_but_no_get) {
+    outcome got;
+    outcome put_there;
+    all.network.packets_complete_at_once = true;
+    all.network.nodes[0].never_cancels = true;
+    all.network.nodes[0].holds_data = true;
+    get(got);
+    put(put_there);
+    ASSERT_EQ(all.network.nodes[0].receives.size(), 1U);
+    ASSERT_EQ(all.network.nodes[0].data_leaving.size(), 1U);
+    break_both();
+    bool is_clean = true;
+    EXPECT_EQ(all[0].end(is_clean), MPI_ERR_OTHER);
+    EXPECT_EQ(put_there.ended, 1);
+    EXPECT_EQ(put_there.error, MPI_ERR_OTHER);
+    EXPECT_EQ(got.ended, 0);
+    EXPECT_TRUE(was_told_of_memory());
+}
+
+// The memory of the process that others put to is in use, too.
+TEST_F(broken_engine, waits_for_the_puts_of_others_that_are_arriving) {
+    outcome put_there;
+    all.network.packets_complete_at_once = true;
+    all.network.nodes[0].data_error = MPI_ERR_OTHER; // they do not come
+    all.network.nodes[0].no_data_error = MPI_ERR_OTHER;
+    put(put_there);
+    for (int i = 0; i < 1000 && all.network.nodes[1].receives.empty(); ++i) {
+        all.run_once();
+    }
+    ASSERT_EQ(all.network.nodes[1].receives.size(), 1U);
+    bool is_clean = true;
+    EXPECT_NE(all[1].end(is_clean), MPI_SUCCESS);
+    EXPECT_FALSE(is_clean);
+    EXPECT_TRUE(all.network.nodes[1].receives.empty());
+}
+
+} // namespace
