@@ -95,7 +95,8 @@ public:
         static_cast<void>(state_.release());
     }
 
-    /** @brief Make a type of task known. All ranks add the same ones in the same order, before begin().
+    /** @brief Make a type of task known. All ranks add the same ones in the same order, before begin(). That they are
+     *         the same is found out by their names, so the programs of all ranks are built with the same compiler.
      *  @throws std::invalid_argument for metadata larger than `offload_settings::metadata_bytes`.
      *  @throws std::logic_error after begin(). */
     template <offload_task Task> void add() {
@@ -110,7 +111,7 @@ public:
 
     /** @brief Collective, once: begin to take tasks of other ranks.
      *  @throws thence::error on all ranks, if MPI fails on one.
-     *  @throws std::invalid_argument on all ranks, if they have added different types.
+     *  @throws std::invalid_argument on all ranks, if they have added different types, or in another order.
      *  @throws std::logic_error if it was called before. */
     void begin() {
         if (state_->has_begun()) {

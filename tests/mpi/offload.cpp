@@ -261,6 +261,23 @@ TEST(Offload, ranks_that_add_different_types_are_told_so) {
     EXPECT_THROW(tasks.begin(), std::invalid_argument);
 }
 
+struct of_equal_size : whose {
+    static void run(const metadata &, std::span<const std::byte>,
+                    const std::array<std::span<std::byte>, 1> &) noexcept {}
+};
+
+TEST(Offload, ranks_that_add_types_of_equal_size_in_another_order_are_told_so) {
+    thence::offloader tasks(MPI_COMM_WORLD);
+    if (rank() == 0) {
+        tasks.add<whose>();
+        tasks.add<of_equal_size>();
+    } else {
+        tasks.add<of_equal_size>();
+        tasks.add<whose>();
+    }
+    EXPECT_THROW(tasks.begin(), std::invalid_argument);
+}
+
 // Where the continuation of metadata runs on another thread, the last step may be over once the input of the task has come.
 class Ordered : public thence::detail::offload_continuations {
 public:

@@ -38,9 +38,13 @@ public:
         all_.resize(static_cast<std::size_t>(ranks));
     }
     void agree(const std::vector<const offload_type *> &types) {
+        constexpr unsigned long long prime = 1099511628211; // of the hash FNV-1a
         unsigned long long mine = types.size();
         for (const offload_type *type : types) {
-            mine = mine * 1000003 + type->metadata_bytes * 8 + static_cast<unsigned long long>(type->results);
+            mine = (mine ^ (type->metadata_bytes * 8 + static_cast<unsigned long long>(type->results))) * prime;
+            for (const char *letter = type->name(); *letter != 0; ++letter) {
+                mine = (mine ^ static_cast<unsigned char>(*letter)) * prime;
+            }
         }
         mine &= ~0ULL >> 1;
         unsigned long long both[] = {mine, ~mine}, least[2] = {};

@@ -14,6 +14,7 @@
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace thence {
@@ -50,6 +51,7 @@ namespace detail {
 struct offload_type {
     using sizes = std::array<std::size_t, most_results>;
     using results_of = std::array<std::span<std::byte>, most_results>;
+    const char *(*name)(); // the same in all programs of one compiler
     std::size_t metadata_bytes;
     int results;
     std::size_t (*input_bytes)(const std::byte *metadata);
@@ -65,7 +67,9 @@ template <class Task> typename Task::metadata offload_metadata(const std::byte *
 
 template <class Task>
 inline constexpr offload_type offload_type_of{
-    sizeof(typename Task::metadata), static_cast<int>(offload_result_count<Task>),
+    [] { return typeid(Task).name(); },
+    sizeof(typename Task::metadata),
+    static_cast<int>(offload_result_count<Task>),
     [](const std::byte *metadata) -> std::size_t { return Task::input_bytes(offload_metadata<Task>(metadata)); },
     [](const std::byte *metadata) {
         const auto given = Task::result_bytes(offload_metadata<Task>(metadata));
