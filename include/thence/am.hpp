@@ -114,20 +114,23 @@ class active_messages {
 public:
     /** @param comm    an intracommunicator.
      *  @param options as of thence_am_create(). Without `failed`, the first thing that goes wrong is thrown by
-     *  quiesce().
+     *  quiesce(). If it goes wrong after the last quiesce(), the destructor writes it to standard error.
      *  @throws thence::error as thence_am_create(). */
     explicit active_messages(MPI_Comm comm, thence_am_options options = {}) {
         detail::check_mpi_is_active("thence::active_messages: created");
         if (options.failed == nullptr) {
-            options.failed = [](const thence_am_failure *, void *) {};
+            options.failed = &keep;
+            options.failed_data = this;
         }
         check(thence_am_create(comm, &options, sizeof options, &handle_), "thence_am_create");
+        rank_ = query().rank;
     }
     active_messages &operator=(active_messages &&) = delete;
     ~active_messages() {
         int finalized = 0;
+        int code = MPI_ERR_OTHER;
         if (handle_ != nullptr && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
-            thence_am_free(&handle_);
+            code = thence_am_free(&handle_);
             if (handle_ != nullptr) { // the engine would call handlers that are destroyed now
                 std::fputs("thence: active messages are destroyed where they cannot be freed: in a handler or a "
                            "callback, or on another thread than their communication thread\n",
@@ -137,6 +140,9 @@ public:
         }
         if (thrown_ != nullptr) { // a destructor cannot throw it
             std::fputs("thence: a handler has thrown, and quiesce() was not called to throw that\n", stderr);
+        } else if (code != MPI_SUCCESS && failure_.error != MPI_SUCCESS) {
+            std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", rank_,
+                         failure_.what, failure_.error, failure_.rank, failure_.number);
         }
     }
 
@@ -272,6 +278,7 @@ public:
         {
             const std::scoped_lock lock(mutex_);
             thrown = std::exchange(thrown_, nullptr);
+            failure_ = {};
         }
         if (thrown != nullptr) {
             std::rethrow_exception(thrown);
@@ -310,10 +317,21 @@ private:
         }
     };
 
+    // What goes wrong, where the options have no function for that.
+    static void keep(const thence_am_failure *failure, void *data) noexcept {
+        auto &self = *static_cast<active_messages *>(data);
+        const std::scoped_lock lock(self.mutex_);
+        if (self.failure_.error == MPI_SUCCESS) {
+            self.failure_ = *failure;
+        }
+    }
+
     thence_am handle_ = nullptr;
+    int rank_ = 0;
     std::mutex mutex_; // guards these
     std::vector<std::unique_ptr<kept>> handlers_;
-    std::exception_ptr thrown_;
+    std::exception_ptr thrown_;      // by a handler, since the last quiesce(): the first
+    thence_am_failure failure_ = {}; // since then: the first, if the options have no function for that
 };
 
 /** @brief While it exists, its process has work that may still send (thence_am_hold()): copy one into a task. */

@@ -8,6 +8,7 @@
 #include <array>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace ex = thence::ex;
@@ -98,6 +99,27 @@ TEST(am_senders, a_handler_that_throws_is_told_to_its_owner_and_the_engine_goes_
     am.send(right, 1);
     EXPECT_NO_THROW(am.quiesce());
     EXPECT_EQ(handled, 2);
+}
+
+TEST(am_senders, what_goes_wrong_after_the_last_quiesce_is_written_by_the_destructor) {
+    for (const bool is_thrown : {false, true}) {
+        testing::internal::CaptureStderr();
+        {
+            thence::active_messages am(MPI_COMM_WORLD);
+            ASSERT_EQ(
+                thence_am_register(
+                    am.get(), 0, [](const thence_am_message *, void *) -> int { return MPI_ERR_OTHER; }, nullptr, 0),
+                MPI_SUCCESS);
+            am.send((rank_of_this() + 1) % ranks(), 0);
+            if (is_thrown) {
+                EXPECT_THROW(am.quiesce(), thence::error);
+            }
+        }
+        const std::string written = testing::internal::GetCapturedStderr();
+        const std::string expected =
+            "thence[" + std::to_string(rank_of_this()) + "]: active messages: a handler has returned an error (";
+        EXPECT_EQ(written.find(expected) == std::string::npos, is_thrown) << written;
+    }
 }
 
 // As where an exception leaves a scope while a coroutine waits in co_await am.async_quiesce().
