@@ -63,8 +63,10 @@ def measure(machine, compared, repeats, deadline):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", metavar="BUILD_DIR", help="has the applications in bin")
-    parser.add_argument("out", metavar="OUT_DIR", help="made if it is missing")
+    parser.add_argument("build", metavar="BUILD_DIR", nargs="?", default=os.path.join(runs.ROOT, "build", "release"),
+                        help="has the applications in bin [build/release of this source]")
+    parser.add_argument("out", metavar="OUT_DIR", nargs="?", default=os.path.join(runs.ROOT, "build", "demo"),
+                        help="made if it is missing [build/demo of this source]")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the iterations, 1 to 100 [100]")
     parser.add_argument("--repeats", type=int, default=9, metavar="N", help="most rounds that count, 1 to 99 [9]")
     parser.add_argument("--seconds", type=int, default=150, metavar="S", help=f"begin no round that ends later, but {LEAST} rounds at least, 1 to 3600 [150]")

@@ -149,6 +149,14 @@ class Demo(unittest.TestCase):
             self.assertIn("Left out: slow", self.report())
             self.assertEqual([os.path.exists(os.path.join(self.out, name)) for name in ("mine.png", "notes.md")], [False, True])
 
+    def test_folders_need_not_be_named(self):
+        for arguments, status, text in ((["--list"], 0, "plates "), (["--list", "--only", "plates"], 0, "plates "),
+                                        (["--only", "all"], 2, "--only all: no situation")):
+            done = subprocess.run([sys.executable, "-B", os.path.join(SCRIPTS, "demo.py"), *arguments], capture_output=True, text=True,
+                                  check=False, timeout=100, cwd=self.folder, env={**os.environ, "MPIEXEC": self.launcher})
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stdout + done.stderr)
+
     def test_wrong_usage(self):
         for arguments in (["--scale", "0"], ["--repeats", "100"], ["--seconds", "0"], ["--only", "all"]):
             self.assertEqual(self.demo(*arguments).returncode, 2, arguments)
