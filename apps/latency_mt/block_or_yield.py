@@ -5,14 +5,14 @@ in Thence or test and yield, and draws one panel for each case, as figure 6 of S
 programs are in one figure. Needs matplotlib."""
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../common"))
-from figures import fail, figures, load, save
+sys.path[:0] = [os.path.join(HERE, "..", "common"), os.path.join(HERE, "..", "..", "scripts")]
+import runs  # noqa: E402
+from figures import fail, figures, load, save  # noqa: E402
 
 FORM = {"variant": str, "contents": str, "latencies": [{"bytes": int, "latency_us": float}]}
 
@@ -39,19 +39,14 @@ def programs_of(programs):
 
 
 def run(options, program, variant, threads, in_flight, file):
-    launch = options.launch.split() if options.launch else [
-        shutil.which("mpiexec") or "mpirun", "-n", "2"] + (["--bind-to", "none"] if threads > 1 and is_open_mpi() else [])
+    build = os.path.dirname(os.path.dirname(os.path.abspath(program)))
+    launch = options.launch.split() if options.launch else [runs.launcher(build), "-n", "2"]
     command = launch + [program, "--variant", variant, "--threads", str(threads), "--in-flight", str(in_flight),
                         "--rounds", str(options.rounds), "--largest", str(options.largest), "--progress", "never", "--json", file]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=runs.environment())
     if result.returncode != 0:
         fail(f"{' '.join(command)}: exit status {result.returncode}\n{result.stderr}")
     return [(row["bytes"], row["latency_us"]) for row in load(file, "latency_mt --json", FORM)["latencies"]]
-
-
-def is_open_mpi():
-    result = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True, check=False)
-    return "Open MPI" in result.stdout or "OpenRTE" in result.stdout or "PRRTE" in result.stdout
 
 
 def main():
@@ -61,7 +56,7 @@ def main():
     parser.add_argument("-f", "--fibers", type=int, default=8, help="fibers for each thread where there are several [8]")
     parser.add_argument("-r", "--rounds", type=int, default=1000, help="round trips of each message [1000]")
     parser.add_argument("--largest", type=int, default=1 << 20, help="bytes of the largest message [1048576]")
-    parser.add_argument("--launch", help="what starts two ranks, for example 'srun -n 2' [mpiexec -n 2]")
+    parser.add_argument("--launch", help="what starts two ranks, for example 'srun -n 2' [the launcher of the build, or MPIEXEC, -n 2]")
     parser.add_argument("-o", "--output", default="block_or_yield.png", help="picture to write [block_or_yield.png]")
     options = parser.parse_args()
     if options.threads < 2 or options.fibers < 2:

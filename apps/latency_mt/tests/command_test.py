@@ -3,6 +3,7 @@
 """Command line and files of latency_mt. Arguments: the program, the one with Argobots, the program on an MPI with a fault, then the
 launcher and its options."""
 import os
+import subprocess
 import sys
 import unittest
 
@@ -137,6 +138,20 @@ exec {self.program.path} $(echo "$@" | sed 's/--variant argobots/--variant fiber
         for case in ("1       1  fibers ", "2       2  fibers-yield ", "1       2  fibers-yield ", "2       4  fibers ", "2       4  argobots "):
             self.assertIn(case, drawn.stdout)
         self.assertTrue(os.path.getsize(picture) > 0)
+
+    def test_block_or_yield_uses_the_launcher_of_the_environment(self):
+        if "\n  fibers " not in self.program("--help").stdout:
+            self.skipTest("built without Boost.Fiber")
+        launcher = self.file("launcher", b"#!/bin/sh\necho \"launched with $*, yielding $OMPI_MCA_mpi_yield_when_idle\" >&2\nexit 7\n")
+        os.chmod(launcher, 0o755)
+        script = [sys.executable, "-B", os.path.join(APP, "block_or_yield.py"), self.program.path]
+        environment = {name: value for name, value in os.environ.items() if name != "OMPI_MCA_mpi_yield_when_idle"}
+        done = subprocess.run(script, capture_output=True, text=True, check=False, cwd=self.folder.name,
+                              env={**environment, "MPIEXEC": launcher})
+        if "install matplotlib" in done.stderr:
+            self.skipTest("no matplotlib")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, f"launched with -n 2 {self.program.path} .*, yielding 1\n")
 
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, ([], []))
