@@ -53,7 +53,9 @@ void one(measure::work &work) {
     settings.cells = static_cast<int>(work.parameter("cells"));
     settings.steps = static_cast<int>(work.parameter("steps"));
     settings.task_seconds = static_cast<double>(work.parameter("task_us")) * 1e-6;
-    settings.uneven = {static_cast<double>(work.parameter("factor")), work.parameter("slow_rank") != 0, 0,
+    settings.uneven = {static_cast<double>(work.parameter("factor")),
+                       work.parameter("slow_rank") != 0,
+                       {0},
                        static_cast<int>(work.parameter("every"))};
     double rounds = offload::measure_rounds(settings.values);
     MPI_Allreduce(MPI_IN_PLACE, &rounds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

@@ -87,7 +87,7 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
     return out;
 }
 
-void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others) {
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others, const std::string &option) {
     if (!imbalance || imbalance->part == Imbalance::area) {
         return;
     }
@@ -96,7 +96,7 @@ void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int o
     const std::string member = part == Imbalance::rank ? "rank " : part == Imbalance::zones ? "zone " : "lane ";
     for (const int m : imbalance->members) {
         if (m >= count) {
-            throw InputError("--imbalance '" + imbalance->text + "': there is no " + member + std::to_string(m) +
+            throw InputError(option + " '" + imbalance->text + "': there is no " + member + std::to_string(m) +
                              ", only 0 to " + std::to_string(count - 1));
         }
     }

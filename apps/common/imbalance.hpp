@@ -33,7 +33,9 @@ struct Imbalance {
 Imbalance parse_imbalance(const std::string &text, const std::vector<std::string> &parts);
 
 // Throws InputError if the imbalance names a rank, a zone or a lane that there is not. `others`: the number of zones or lanes.
-void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others = 0);
+// `option`: where it was written.
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others = 0,
+                     const std::string &option = "--imbalance");
 
 // Nanoseconds of processor time of this thread.
 inline long processor_time() {

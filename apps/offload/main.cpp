@@ -29,22 +29,12 @@ struct Options : apps::CommonOptions {
     Settings settings;
     thence::offload_settings offloading;
     double task_us = 1000, kib = 16;
-    std::string slow;
+    std::string slow_text;
+    std::optional<apps::Imbalance> slow;
     int every = 0, window = 0;
     bool no_helper = false;
     const Variant *chosen = nullptr;
 };
-
-// FACTOR@rank:R as for --imbalance.
-Unevenness unevenness(const Options &o) {
-    const auto slow = o.slow.empty() ? std::nullopt : std::optional(apps::parse_imbalance(o.slow, {"rank"}));
-    const auto &chosen = slow ? slow : o.imbalance;
-    Unevenness uneven;
-    if (chosen) {
-        uneven = {chosen->factor, slow.has_value(), chosen->members.at(0), o.every};
-    }
-    return uneven;
-}
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     CLI::App app(
@@ -60,8 +50,8 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     app.add_option("--task-us", o.task_us, "Microseconds that a cell costs [1000]")->check(CLI::Range(1.0, 1e7));
     app.add_option("--kib", o.kib, "KiB of the input of a cell [16]")->check(CLI::Range(0.0625, 1e5));
     apps::add_imbalance_option(app, o, {"rank"});
-    app.add_option("--slow", o.slow, "FACTOR@rank:R: rank R computes every cell FACTOR times slower");
-    app.add_option("--every", o.every, "After so many steps the next rank is the dear or slow one; 0: never [0]")
+    app.add_option("--slow", o.slow_text, "FACTOR@rank:N[,N...]: these ranks compute every cell FACTOR times slower");
+    app.add_option("--every", o.every, "After so many steps the next ranks are the dear or slow ones; 0: never [0]")
         ->check(CLI::Range(0, 1 << 24));
     app.add_option("--gain", o.offloading.gain, "Which part of a difference of waiting is evened out at once [0.7]")
         ->check(CLI::Range(0.01, 2.0));
@@ -80,13 +70,20 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
                "  mpirun -n 2 offload --threads 1 --imbalance 2@rank:0 --every 25 --variant polling --json run.json\n"
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
     const auto check = [&] {
-        if (!o.slow.empty() && o.imbalance) {
+        if (!o.slow_text.empty() && o.imbalance) {
             throw CLI::ValidationError("--slow", "use this or --imbalance");
         }
         try {
-            o.settings.uneven = unevenness(o);
+            if (!o.slow_text.empty()) {
+                o.slow = apps::parse_imbalance(o.slow_text, {"rank"});
+            }
         } catch (const std::invalid_argument &error) {
             throw CLI::ValidationError("--slow", error.what());
+        }
+        if (const auto &chosen = o.slow ? o.slow : o.imbalance) {
+            o.settings.uneven = {chosen->factor, o.slow.has_value(), chosen->members, o.every};
+        } else if (o.every != 0) {
+            throw CLI::ValidationError("--every", "no rank is dear or slow; add for example --slow 2@rank:0");
         }
     };
     if (!apps::parse(app, argc, argv, check, status)) {
@@ -163,10 +160,8 @@ int run_variant(const Options &o, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    if (o.settings.uneven.rank >= ranks) {
-        throw apps::InputError("--imbalance, --slow: there is no rank " + std::to_string(o.settings.uneven.rank) +
-                               " of " + std::to_string(ranks));
-    }
+    apps::check_imbalance(o.imbalance, ranks);
+    apps::check_imbalance(o.slow, ranks, 0, "--slow");
     const int threads = apps::choose_threads("offload", *o.chosen, o.threads, rank, comm);
     apps::check_outputs(comm, {o.json});
     double rounds = measure_rounds(o.settings.values);

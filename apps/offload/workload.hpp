@@ -4,6 +4,7 @@
 // computing it again: s -> a s + c, `rounds` times, has a closed form.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -14,16 +15,18 @@
 
 namespace offload {
 
-// What costs more: the cells of a rank (wherever they are computed), or whatever a rank computes (a slow rank).
+// What costs more: the cells of some ranks (wherever they are computed), or whatever these compute (slow ranks).
 struct Unevenness {
     double factor = 1;
     bool slow_rank = false;
-    int rank = 0;
-    int every = 0; // after so many steps the next rank is the dear or slow one; 0: never
+    std::vector<int> members = {};
+    int every = 0; // after so many steps the rank behind each is the dear or slow one in its place; 0: never
 
     double factor_of(int of_rank, int step, int ranks) const {
-        const int now = (rank + (every > 0 ? step / every : 0)) % ranks;
-        return of_rank == now ? factor : 1;
+        const int moved = every > 0 ? step / every : 0;
+        const bool is_uneven =
+            std::any_of(members.begin(), members.end(), [&](int each) { return (each + moved) % ranks == of_rank; });
+        return is_uneven ? factor : 1;
     }
 };
 

@@ -26,7 +26,9 @@ class Command(CommandTest):
         self.refused("--steps", "x", text="--steps")
         self.refused("--slow", "2@zones:0", text="'zones' is unknown")
         self.refused("--slow", "2@rank:0", "--imbalance", "2@rank:0", text="use this or --imbalance")
-        self.refused(*SMALL, "--slow", "2@rank:2", ranks=2, text="there is no rank 2 of 2")
+        self.refused("--every", "5", text="--every: no rank is dear or slow; add for example --slow 2@rank:0")
+        for option in ("--slow", "--imbalance"):
+            self.refused(*SMALL, option, "2@rank:0,2", ranks=2, text=f"{option} '2@rank:0,2': there is no rank 2, only 0 to 1")
 
     def test_json_has_a_row_for_each_step_of_each_rank_and_is_drawn(self):
         file, picture = self.file("run.json"), self.file("run.png")

@@ -64,4 +64,17 @@ TEST(Check, a_result_that_has_not_come_is_named) {
     EXPECT_EQ(cells.advance(1), "step 1, cell 1, value 0");
 }
 
+TEST(Unevenness, all_members_are_uneven_and_all_move_on) {
+    const offload::Unevenness uneven{3, true, {0, 2}, 10};
+    const auto factors = [&](int step) {
+        return std::vector<double>{uneven.factor_of(0, step, 4), uneven.factor_of(1, step, 4),
+                                   uneven.factor_of(2, step, 4), uneven.factor_of(3, step, 4)};
+    };
+    EXPECT_EQ(factors(9), (std::vector<double>{3, 1, 3, 1}));
+    EXPECT_EQ(factors(10), (std::vector<double>{1, 3, 1, 3}));
+    EXPECT_EQ(factors(29), (std::vector<double>{3, 1, 3, 1}));
+    const offload::Unevenness even;
+    EXPECT_EQ(even.factor_of(0, 5, 4), 1);
+}
+
 } // namespace
