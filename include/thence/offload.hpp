@@ -170,11 +170,11 @@ public:
         double waited = 0;
         wait_until([&] { return !state_->has_left(); }, waited,
                    [&](double since, double now) { state_->look_for_late(since, now); });
-        state_->together().arrive();
-        wait_until([&] { return state_->together().is_over(); }, waited, [](double, double) {});
-        state_->together().gather(state_->measured(waited));
+        state_->collectives().arrive();
+        wait_until([&] { return state_->collectives().is_over(); }, waited, [](double, double) {});
+        state_->collectives().gather(state_->measured(waited));
         thence_backoff backoff = THENCE_BACKOFF_INIT;
-        while (!state_->together().is_over()) {
+        while (!state_->collectives().is_over()) {
             state_->poll();
             thence_backoff_pause(&backoff);
         }

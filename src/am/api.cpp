@@ -131,14 +131,14 @@ int thence_am_send_then(thence_am handle, int rank, int number, const void *payl
     if (done == nullptr) {
         return refuse(handle, call, null_done);
     }
-    auto *const note = new (std::nothrow) am::leaving_note(done, done_data);
-    if (note == nullptr) {
+    auto *const departure = new (std::nothrow) am::departure_callback(done, done_data);
+    if (departure == nullptr) {
         return refuse(handle, call, reason::no_memory);
     }
     bool sent = true;
-    const int code = object_of(handle)->send(rank, number, {payload, bytes}, am::when_full::queue, note, sent);
+    const int code = object_of(handle)->send(rank, number, {payload, bytes}, am::when_full::queue, departure, sent);
     if (code != MPI_SUCCESS) {
-        delete note;
+        delete departure;
     }
     return ended(handle, call, code);
 }

@@ -62,13 +62,14 @@ failure wrong(MPI_Comm comm, const thence_am_options &o) noexcept {
 }
 
 // The worst of all processes, and whether what must not differ does.
-failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure &here) noexcept {
-    const long mine[5] = {here ? here.error_class : 0, o.window, -static_cast<long>(o.window),
+failure wrong_anywhere(MPI_Comm comm, const thence_am_options &o, const failure &own_failure) noexcept {
+    const long mine[5] = {own_failure ? own_failure.error_class : 0, o.window, -static_cast<long>(o.window),
                           static_cast<long>(o.max_payload), -static_cast<long>(o.max_payload)};
     long most[5];
     MPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm);
     if (most[0] != 0) {
-        return here ? here : failure{static_cast<int>(most[0]), "another process has refused its options"};
+        return own_failure ? own_failure
+                           : failure{static_cast<int>(most[0]), "another process has refused its options"};
     }
     return most[1] != -most[2] || most[3] != -most[4] ? other_options : failure{};
 }
@@ -142,8 +143,9 @@ int thence_am_create(MPI_Comm comm, const thence_am_options *options, size_t siz
         return fail(call, bad_comm);
     }
     thence_am_options o{};
-    failure here = (options == nullptr) != (size == 0) || (size != 0 && size != sizeof o) ? options_size : failure{};
-    if (options != nullptr && !here) {
+    failure own_failure =
+        (options == nullptr) != (size == 0) || (size != 0 && size != sizeof o) ? options_size : failure{};
+    if (options != nullptr && !own_failure) {
         o = *options;
     }
     set_default(o.window, 16);
@@ -151,10 +153,10 @@ int thence_am_create(MPI_Comm comm, const thence_am_options *options, size_t siz
     set_default(o.max_outgoing, 8);
     set_default<std::size_t>(o.max_payload, 3840);
     set_default<std::size_t>(o.max_queued, 262144);
-    if (!here) {
-        here = wrong(comm, o);
+    if (!own_failure) {
+        own_failure = wrong(comm, o);
     }
-    if (const failure f = wrong_anywhere(comm, o, here)) {
+    if (const failure f = wrong_anywhere(comm, o, own_failure)) {
         return fail(call, f);
     }
     message_engine *made = nullptr;

@@ -41,7 +41,8 @@ int message_engine::begin(MPI_Comm comm) noexcept {
 
 // Sending.
 
-int message_engine::send(int rank, int number, piece payload, when_full full, leaving_note *note, bool &sent) noexcept {
+int message_engine::send(int rank, int number, piece payload, when_full full, departure_callback *departure,
+                         bool &sent) noexcept {
     if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
         return error; // nobody would handle it, or tell so
     }
@@ -60,16 +61,17 @@ int message_engine::send(int rank, int number, piece payload, when_full full, le
             }
         }
     }
-    const unsigned counted = note != nullptr ? 2 : 1; // the note is a message to this process: it may send others
+    const unsigned counted = departure != nullptr ? 2 : 1; // the callback is a message, too: it may send others
     sent_.fetch_add(counted, std::memory_order_relaxed);
-    if (note != nullptr) {
-        pending_.add(*note);
+    if (departure != nullptr) {
+        pending_.add(*departure);
     }
-    const int code = outbox_.send(in, rank, static_cast<std::uint32_t>(number), payload, {}, {note, nullptr}, inside);
+    const int code =
+        outbox_.send(in, rank, static_cast<std::uint32_t>(number), payload, {}, {departure, nullptr}, inside);
     if (code != MPI_SUCCESS) {
         handled_.fetch_add(counted, std::memory_order_release);
-        if (note != nullptr && !pending_.take(*note)) { // the engine has broken meanwhile, and has told it
-            delete note;
+        if (departure != nullptr && !pending_.take(*departure)) { // the engine has broken meanwhile, and has told it
+            delete departure;
             return MPI_SUCCESS;
         }
     }
@@ -109,7 +111,7 @@ int message_engine::progress(long *count) noexcept {
     }
     if (polling_.try_lock()) {
         code = network_.poll();
-        quiet ended;
+        quiescence_callback ended;
         if ((handlers_.ready() != 0 || stage_.load(std::memory_order_relaxed) != stage::idle) &&
             !network_.in_callback()) {
             const message_engine *const outer = std::exchange(scope.engine, this); // `failed` must not wait, either

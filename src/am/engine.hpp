@@ -40,8 +40,9 @@ public:
     // Why nothing is sent or waited for any more; MPI_SUCCESS: the engine goes on.
     int broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
 
-    // Arguments are checked before. `sent`: false if it has given up. `note` is owned from here on if this succeeds.
-    int send(int rank, int number, piece payload, when_full full, leaving_note *note, bool &sent) noexcept;
+    // Arguments are checked before. `sent`: false if it has given up. `departure` is owned from here on if this
+    // succeeds.
+    int send(int rank, int number, piece payload, when_full full, departure_callback *departure, bool &sent) noexcept;
     // Own the transfer. It has rank, memory, number, payload and `done`.
     int put(transfer &t, const thence_am_memory &to, std::size_t offset) noexcept;
     int get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept;
@@ -85,8 +86,8 @@ private:
     void run_held() noexcept;
     void release_held() noexcept;
     void drop(held_message *lost) noexcept;
-    void handle_internal(internal_message what, packet_origin &from, const unsigned char *payload,
-                         std::size_t bytes) noexcept;
+    void handle_control(control_message what, packet_origin &from, const unsigned char *payload,
+                        std::size_t bytes) noexcept;
     transfer *transfer_for(packet_origin &from, const announcement &what, transfer::kind kind,
                            std::size_t payload_bytes) noexcept;
     void receive_put(packet_origin &from, const announcement &what, piece payload) noexcept;
@@ -95,7 +96,7 @@ private:
     void begin_transfer(transfer &t, int error) noexcept;
     void placed(transfer &t, int error, std::size_t bytes) noexcept;
     void drop_data(transfer *t) noexcept;
-    int announce(internal_message what, transfer &t, const thence_am_memory &memory, std::size_t offset) noexcept;
+    int announce(control_message what, transfer &t, const thence_am_memory &memory, std::size_t offset) noexcept;
     std::uint32_t data_tags() const noexcept;
     unsigned most_announced() const noexcept;
     int wait_for_room(int rank) noexcept;
@@ -106,12 +107,12 @@ private:
     // The engine is broken, and is freed: the program may use its memory for something else when this returns.
     void give_up_memory() noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
-    struct quiet {
+    struct quiescence_callback {
         thence_am_done *done = nullptr;
         void *data = nullptr;
         int error = MPI_SUCCESS;
     };
-    quiet step_quiescence() noexcept;
+    quiescence_callback step_quiescence() noexcept;
     // Sleeps where progress finds nothing.
     template <class Condition> void progress_until(Condition condition) noexcept;
     bool is_passive() const noexcept;

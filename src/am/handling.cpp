@@ -22,11 +22,11 @@ constexpr base::nanoseconds longest_wait = 10'000;
 } // namespace
 
 void message_engine::left(packet &p, int error) noexcept {
-    leaving_note *note = p.notes;
+    departure_callback *departure = p.departures;
     transfer *announced = p.announced;
     const int rank = p.rank;
     const bool has_messages = p.head().messages != 0;
-    const std::uint64_t lost = error != MPI_SUCCESS && p.in != lane::internal ? p.head().messages : 0;
+    const std::uint64_t lost = error != MPI_SUCCESS && p.in != lane::control ? p.head().messages : 0;
     if (error != MPI_SUCCESS) [[unlikely]] {
         outbox_.lost(p);
     }
@@ -41,12 +41,12 @@ void message_engine::left(packet &p, int error) noexcept {
         begin_transfer(*announced, error);
         announced = next;
     }
-    while (note != nullptr) {
-        leaving_note *const next = note->next;
-        end_operation(*note, error);
-        delete note;
+    while (departure != nullptr) {
+        departure_callback *const next = departure->next;
+        end_operation(*departure, error);
+        delete departure;
         handled_.fetch_add(1, std::memory_order_release);
-        note = next;
+        departure = next;
     }
     if (lost != 0) {
         handled_.fetch_add(lost, std::memory_order_release); // nobody else will count them
@@ -98,8 +98,8 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
         message_header begins;
         std::memcpy(&begins, content + at, sizeof begins);
         at += sizeof begins;
-        if (in == lane::internal) {
-            handle_internal(static_cast<internal_message>(begins.number), from, content + at, begins.bytes);
+        if (in == lane::control) {
+            handle_control(static_cast<control_message>(begins.number), from, content + at, begins.bytes);
         } else {
             m.number = static_cast<int>(begins.number);
             m.payload = content + at;
@@ -129,7 +129,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
     } else {
         outbox_.give_back(from.kept);
     }
-    if (in != lane::internal) {
+    if (in != lane::control) {
         handled_.fetch_add(head.messages, std::memory_order_release); // held messages have been counted in `sent` again
     }
 }

@@ -180,7 +180,7 @@ int network::say_broken(int rank) noexcept {
         return MPI_SUCCESS;
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Isend(&broken, sizeof broken, MPI_BYTE, rank, static_cast<int>(index_of(lane::internal)),
+    const int code = MPI_Isend(&broken, sizeof broken, MPI_BYTE, rank, static_cast<int>(index_of(lane::control)),
                                s.packets, &request);
     if (code == MPI_SUCCESS) {
         MPI_Request_free(&request);
@@ -295,7 +295,7 @@ int network::poll() noexcept {
         thence_progress();
     }
     for (MPI_Request *const each :
-         {&s.of_lane[index_of(lane::short_handlers)], &s.of_lane[index_of(lane::internal)], &s.at_once}) {
+         {&s.of_lane[index_of(lane::short_handlers)], &s.of_lane[index_of(lane::control)], &s.at_once}) {
         if (s.polls_all) {
             const int other = thence_test(each, &flag, MPI_STATUS_IGNORE);
             code = code == MPI_SUCCESS ? other : code;

@@ -18,7 +18,7 @@ int network::state::make_requests(unsigned flags) noexcept {
         int max_poll;
     } made[] = {{of_lane[index_of(lane::handlers)], restricted, most_in_a_poll},
                 {of_lane[index_of(lane::short_handlers)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
-                {of_lane[index_of(lane::internal)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
+                {of_lane[index_of(lane::control)], THENCE_CR_ENQUEUE_COMPLETE | anywhere, -1},
                 {at_once, anywhere, -1},
                 {probe, 0, -1}};
     for (const auto &each : made) {

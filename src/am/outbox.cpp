@@ -31,8 +31,8 @@ outbox::~outbox() {
         for (line &l : each.lines) {
             while (l.first != nullptr) {
                 packet &p = *std::exchange(l.first, l.first->next);
-                while (p.notes != nullptr) {
-                    delete std::exchange(p.notes, p.notes->next);
+                while (p.departures != nullptr) {
+                    delete std::exchange(p.departures, p.departures->next);
                 }
                 while (p.announced != nullptr) {
                     delete_transfer(std::exchange(p.announced, p.announced->next));
@@ -50,22 +50,22 @@ void outbox::post(packet &p) noexcept {
 
 namespace {
 
-void attach(packet &to, attached notes) noexcept {
-    if (notes.note != nullptr) {
-        notes.note->next = to.notes;
-        to.notes = notes.note;
+void attach(packet &to, attached told) noexcept {
+    if (told.departure != nullptr) {
+        told.departure->next = to.departures;
+        to.departures = told.departure;
     }
-    if (notes.announced != nullptr) {
-        notes.announced->next = nullptr;
-        (to.announced != nullptr ? to.last_announced->next : to.announced) = notes.announced;
-        to.last_announced = notes.announced;
+    if (told.announced != nullptr) {
+        told.announced->next = nullptr;
+        (to.announced != nullptr ? to.last_announced->next : to.announced) = told.announced;
+        to.last_announced = told.announced;
     }
 }
 
 } // namespace
 
 bool outbox::has_room(packet &p, std::size_t bytes) const noexcept {
-    return p.has_room(bytes, pool_.whole()) && (p.in != lane::internal || p.head().messages < most_announced_);
+    return p.has_room(bytes, pool_.whole()) && (p.in != lane::control || p.head().messages < most_announced_);
 }
 
 // Those of all lanes, but not in a packet that may wait for a poll. Under the lock of its destination.
@@ -75,8 +75,7 @@ void outbox::add_credits(destination &d, packet &p) noexcept {
     }
 }
 
-int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, attached notes,
-                 bool more_follows) noexcept {
+int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept {
     destination &d = all_[static_cast<std::size_t>(rank)];
     line &l = d.lines[index_of(in)];
     const bool may_call = by_.may_call();
@@ -93,7 +92,7 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, atta
         add_credits(d, *p);
         d.lock.unlock();
         p->append(number, a, b);
-        attach(*p, notes);
+        attach(*p, told);
         post(*p);
         return MPI_SUCCESS;
     }
@@ -110,7 +109,7 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, atta
         l.last = p;
     }
     l.last->append(number, a, b);
-    attach(*l.last, notes);
+    attach(*l.last, told);
     const std::size_t added = sizeof(message_header) + padded(bytes);
     d.queued.fetch_add(added, std::memory_order_relaxed);
     queued_.fetch_add(added, std::memory_order_relaxed);
@@ -202,13 +201,13 @@ kept_credit *outbox::keep(kept_credit *&kept, lane in, int source) noexcept {
         kept = new (std::nothrow) kept_credit{1, in, source};
     }
     if (kept != nullptr) {
-        kept->parts.fetch_add(1, std::memory_order_relaxed);
+        kept->references.fetch_add(1, std::memory_order_relaxed);
     }
     return kept;
 }
 
 void outbox::give_back(kept_credit *kept) noexcept {
-    if (kept != nullptr && kept->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (kept != nullptr && kept->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         handled(kept->in, kept->source);
         delete kept;
     }
@@ -219,7 +218,7 @@ void outbox::return_credits(destination &d, int rank) noexcept {
     if (p == nullptr) {
         return; // they go with the next message, or with the next attempt
     }
-    p->begin(lane::internal, rank);
+    p->begin(lane::control, rank);
     d.lock.lock();
     const bool still = owes_many(d); // another thread may have returned them, and end() forbids it
     if (still) {

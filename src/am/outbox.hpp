@@ -22,14 +22,14 @@ namespace thence::am {
 
 // A credit that is given back when all that its packet has brought has ended: held messages, puts, and gets.
 struct kept_credit {
-    std::atomic<unsigned> parts{1}; // and the packet itself
+    std::atomic<unsigned> references{1}; // of those, and of the packet itself
     lane in;
     int source;
 };
 
 // What is told when a message leaves. Either may be null.
 struct attached {
-    leaving_note *note = nullptr;
+    departure_callback *departure = nullptr;
     transfer *announced = nullptr;
 };
 
@@ -38,12 +38,12 @@ public:
     outbox(network &by, packet_pool &packets) noexcept : by_(by), pool_(packets) {}
     outbox &operator=(outbox &&) = delete;
     ~outbox();
-    // `most_announced`: messages in a packet of the lane `internal`. False: memory is exhausted.
+    // `most_announced`: messages in a packet of the lane `control`. False: memory is exhausted.
     bool begin(int ranks, int window, unsigned most_announced) noexcept;
 
     // The payload is that of `a` and behind it that of `b`. What is attached is owned from here on if
     // this succeeds. `more_follows`: flush_touched() will be called soon. Returns MPI_SUCCESS or MPI_ERR_NO_MEM.
-    int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached notes, bool more_follows) noexcept;
+    int send(lane in, int rank, std::uint32_t number, piece a, piece b, attached told, bool more_follows) noexcept;
     // Counts the announcements to a process.
     std::uint64_t next_serial(int rank) noexcept {
         return all_[static_cast<std::size_t>(rank)].serial.fetch_add(1, std::memory_order_relaxed);

@@ -24,7 +24,7 @@ namespace thence::am {
 enum class lane : unsigned {
     handlers,       // for handlers that may take long: handled in polls only
     short_handlers, // for those that run at once
-    internal        // of put and get, and credits: handled at once
+    control         // of put and get, and credits: handled at once
 };
 inline constexpr unsigned lanes = 3;
 constexpr unsigned index_of(lane l) noexcept {
@@ -40,14 +40,14 @@ struct packet_header {
 static_assert(sizeof(packet_header) == 8);
 
 struct message_header {
-    std::uint32_t number; // of the handler; in the lane `internal` a value of internal_message
+    std::uint32_t number; // of the handler; in the lane `control` a value of control_message
     std::uint32_t bytes;  // of the payload behind it, which is padded to 8
 };
 static_assert(sizeof(message_header) == 8);
 
-enum class internal_message : std::uint32_t { put, get };
+enum class control_message : std::uint32_t { put, get };
 
-// The payload of internal messages. That of a put is followed by the payload for the handler.
+// The payload of control messages. That of a put is followed by the payload for the handler.
 struct announcement {
     std::uint64_t key; // of the memory
     std::uint64_t offset;
@@ -71,16 +71,16 @@ constexpr std::size_t padded(std::size_t bytes) noexcept {
 struct transfer;
 
 // Told when a message has left; quiescence waits for that as for a message. In memory of its own.
-struct leaving_note : pending_operation {
-    leaving_note(thence_am_done *then, void *data) noexcept : pending_operation{then, data} {}
-    leaving_note *next = nullptr;
+struct departure_callback : pending_operation {
+    departure_callback(thence_am_done *then, void *data) noexcept : pending_operation{then, data} {}
+    departure_callback *next = nullptr;
 };
 
 struct packet {
     packet *next = nullptr;
     MPI_Request request = MPI_REQUEST_NULL;
     void *owner = nullptr; // the network, while it is being sent
-    leaving_note *notes = nullptr;
+    departure_callback *departures = nullptr;
     transfer *announced = nullptr; // the puts and gets that begin when it has left, in order
     transfer *last_announced = nullptr;
     std::size_t length = 0;
@@ -93,7 +93,7 @@ struct packet {
     void begin(lane l, int to) noexcept {
         in = l;
         rank = to;
-        notes = nullptr;
+        departures = nullptr;
         announced = nullptr;
         head() = {};
         length = sizeof(packet_header);

@@ -41,7 +41,7 @@ void message_engine::wave_ended(int error, totals all) noexcept {
     stage_.store(stage::wave_has_ended, std::memory_order_release);
 }
 
-message_engine::quiet message_engine::step_quiescence() noexcept {
+message_engine::quiescence_callback message_engine::step_quiescence() noexcept {
     const stage now = stage_.load(std::memory_order_acquire);
     if (now == stage::wave_has_ended && wave_error_ != MPI_SUCCESS) [[unlikely]] {
         break_off(wave_error_, true); // others may wait for this wave for ever

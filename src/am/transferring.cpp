@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and get. Both are announced by an internal message, which waits for credits like any other. When it has left, the
+// Put and get. Both are announced by a control message, which waits for credits like any other. When it has left, the
 // data of a put follow, and the receive of a get is posted. The target posts the receive of a put, or sends the data of
 // a get; then the credit of the announcement goes back. So what the target has of transfers is bounded by credits.
 //
@@ -14,11 +14,11 @@
 
 namespace thence::am {
 
-int message_engine::announce(internal_message what, transfer &t, const thence_am_memory &memory,
+int message_engine::announce(control_message what, transfer &t, const thence_am_memory &memory,
                              std::size_t offset) noexcept {
-    t.tag = static_cast<int>(2 * (outbox_.next_serial(t.rank) % data_tags()) + (what == internal_message::get ? 1 : 0));
+    t.tag = static_cast<int>(2 * (outbox_.next_serial(t.rank) % data_tags()) + (what == control_message::get ? 1 : 0));
     const announcement a{memory.key, offset, t.bytes, t.number, t.tag};
-    return outbox_.send(lane::internal, t.rank, static_cast<std::uint32_t>(what), {&a, sizeof a},
+    return outbox_.send(lane::control, t.rank, static_cast<std::uint32_t>(what), {&a, sizeof a},
                         {t.payload(), t.payload_bytes}, {nullptr, &t}, in_handler(*this));
 }
 
@@ -31,7 +31,7 @@ int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t off
     sent_.fetch_add(1, std::memory_order_relaxed);
     outgoing_.expect();
     pending_.add(t);
-    const int code = announce(internal_message::put, t, to, offset);
+    const int code = announce(control_message::put, t, to, offset);
     if (code != MPI_SUCCESS) {
         outgoing_.forget();
         return withdraw(t, code);
@@ -47,7 +47,7 @@ int message_engine::get(transfer &t, const thence_am_memory &from, std::size_t o
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
     pending_.add(t);
-    const int code = announce(internal_message::get, t, from, offset);
+    const int code = announce(control_message::get, t, from, offset);
     return code == MPI_SUCCESS ? code : withdraw(t, code);
 }
 
@@ -78,11 +78,11 @@ void message_engine::begin_transfer(transfer &t, int error) noexcept {
     }
 }
 
-void message_engine::handle_internal(internal_message what, packet_origin &from, const unsigned char *payload,
-                                     std::size_t bytes) noexcept {
+void message_engine::handle_control(control_message what, packet_origin &from, const unsigned char *payload,
+                                    std::size_t bytes) noexcept {
     announcement a;
     std::memcpy(&a, payload, sizeof a);
-    if (what == internal_message::put) {
+    if (what == control_message::put) {
         receive_put(from, a, {payload + sizeof a, bytes - sizeof a});
     } else {
         answer(from, a);
@@ -228,7 +228,7 @@ void message_engine::placed(transfer &t, int error, std::size_t bytes) noexcept 
         if (const registered_handler *const handler = handlers_.find(t.number)) {
             call_alone(*handler, m);
         } else {
-            hold_or_fail(m, t.credit != nullptr ? outbox::keep(t.credit, lane::internal, t.rank) : nullptr);
+            hold_or_fail(m, t.credit != nullptr ? outbox::keep(t.credit, lane::control, t.rank) : nullptr);
         }
     }
 }

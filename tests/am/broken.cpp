@@ -47,7 +47,8 @@ protected:
     void get(outcome &told) { ASSERT_EQ(all[0].get(*to_move(told), there, 0), MPI_SUCCESS); }
     void send(outcome &told) {
         bool sent = true;
-        ASSERT_EQ(all[0].send(1, 0, {}, when_full::queue, new leaving_note(&outcome::note, &told), sent), MPI_SUCCESS);
+        ASSERT_EQ(all[0].send(1, 0, {}, when_full::queue, new departure_callback(&outcome::note, &told), sent),
+                  MPI_SUCCESS);
     }
     void break_both() {
         all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);

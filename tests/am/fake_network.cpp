@@ -292,7 +292,7 @@ int network::send_no_data(int rank, int tag) noexcept {
 }
 
 int network::say_broken(int rank) noexcept {
-    state_->in->nodes[static_cast<std::size_t>(rank)].under_way.push_back({rank_, lane::internal, {}, 1, true});
+    state_->in->nodes[static_cast<std::size_t>(rank)].under_way.push_back({rank_, lane::control, {}, 1, true});
     return MPI_SUCCESS;
 }
 

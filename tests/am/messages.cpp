@@ -221,7 +221,7 @@ TEST(messages, tell_when_they_have_left) {
         notes n;
         bool sent = false;
         for (int i = 0; i < 30; ++i) {
-            all[0].send(1, 0, {}, when_full::queue, new leaving_note(&note, &n), sent);
+            all[0].send(1, 0, {}, when_full::queue, new departure_callback(&note, &n), sent);
         }
         EXPECT_EQ(n.left < 30, error == MPI_SUCCESS); // those that cannot be sent are told at once
         for (int i = 0; n.left < 30 && i < 10000; ++i) {
@@ -319,13 +319,14 @@ TEST(messages, that_are_sent_when_another_has_left_do_not_nest) {
                 const char much[104] = {};
                 bool sent = false;
                 EXPECT_EQ(c.engine->send(1, 0, {much, sizeof much}, when_full::wait, nullptr, sent), MPI_SUCCESS);
-                EXPECT_EQ(c.engine->send(1, 0, {}, when_full::queue, new leaving_note(&next, data), sent), MPI_SUCCESS);
+                EXPECT_EQ(c.engine->send(1, 0, {}, when_full::queue, new departure_callback(&next, data), sent),
+                          MPI_SUCCESS);
             }
             --c.depth;
         }
     } c{&all[0]};
     bool sent = false;
-    all[0].send(1, 0, {}, when_full::queue, new leaving_note(&chain::next, &c), sent);
+    all[0].send(1, 0, {}, when_full::queue, new departure_callback(&chain::next, &c), sent);
     all.quiesce();
     EXPECT_EQ(c.left, 0);
     EXPECT_LE(c.deepest, 3);

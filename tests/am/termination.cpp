@@ -55,7 +55,7 @@ struct graph {
         } else if (kind == 2) { // one that tells when it has left, which sends others
             ++begun;
             bool sent = true;
-            auto *const told = new leaving_note(&has_left, new note{this, from, depth});
+            auto *const told = new departure_callback(&has_left, new note{this, from, depth});
             EXPECT_EQ((*all)[from].send(to, below(2), {&depth, sizeof depth}, when_full::queue, told, sent),
                       MPI_SUCCESS);
         } else {

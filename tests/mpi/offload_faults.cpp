@@ -193,7 +193,7 @@ bool is_refused_without_mpi() {
     }
 }
 
-int guests_are_killed() {
+int others_are_killed() {
     thence::offload_settings settings;
     settings.lost_after = 2;
     thence::offloader tasks(MPI_COMM_WORLD, settings);
@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (argc > 1 && std::strcmp(argv[1], "killed") == 0) {
-        return guests_are_killed();
+        return others_are_killed();
     }
     memory_is_exhausted();
     one_rank_fails(fails_in_begin, true, "all are told that one cannot begin");

@@ -16,15 +16,15 @@ constexpr int not_written = -1, written = 1;
 
 int rank = 0, size = 1;
 MPI_Comm control = MPI_COMM_NULL;
-bool goes_on = false; // a guest
+bool goes_on = false; // a rank with tasks of rank 0
 
-// Where a guest begins its first task, or has none: waits until rank 0, which gets `begins`, lets it go on.
+// Where a rank begins its first task of rank 0, or has none: waits until rank 0, which gets `begins`, lets it go on.
 void ask_to_go_on(int begins) {
     MPI_Send(&begins, 1, MPI_INT, 0, 0, control);
     MPI_Recv(nullptr, 0, MPI_INT, 0, 0, control, MPI_STATUS_IGNORE);
     goes_on = true;
 }
-int next_guest() {
+int next_other() {
     int begins = 0;
     MPI_Recv(&begins, 1, MPI_INT, MPI_ANY_SOURCE, 0, control, MPI_STATUS_IGNORE);
     return begins;
@@ -122,7 +122,7 @@ protected:
     }
     static void TearDownTestSuite() { MPI_Comm_free(&control); }
 
-    // Leaves a step on rank 0 while a guest is in a task, and all that was sent there has left.
+    // Leaves a step on rank 0 while another rank is in a task, and all that was sent there has left.
     static void leave(const thence::offload_settings &settings) {
         if (rank == 0) {
             EXPECT_THROW(go_through_steps(settings), left_by_program);
@@ -141,7 +141,7 @@ protected:
                 tasks.submit<held>({300}, {}, {std::as_writable_bytes(std::span(&each, 1))});
             }
             if (counted::away.load() > 0) {
-                EXPECT_EQ(next_guest(), 1);
+                EXPECT_EQ(next_other(), 1);
                 while (counted::sent.load() < counted::away.load()) {
                     tasks.work();
                 }
@@ -156,15 +156,15 @@ protected:
         };
         EXPECT_THROW(until_told(), thence::error);
     }
-    // Lets the guests send their results. @return how many were written meanwhile.
+    // Lets the other ranks send their results. @return how many were written meanwhile.
     static int results_that_come_late() {
         const std::vector<int> before = results;
         if (rank == 0) {
-            for (int guest = 2; guest < size; ++guest) {
-                next_guest();
+            for (int other = 2; other < size; ++other) {
+                next_other();
             }
-            for (int guest = 1; guest < size; ++guest) {
-                MPI_Send(nullptr, 0, MPI_INT, guest, 0, control);
+            for (int other = 1; other < size; ++other) {
+                MPI_Send(nullptr, 0, MPI_INT, other, 0, control);
             }
         } else if (!goes_on) {
             ask_to_go_on(0);

@@ -5,8 +5,8 @@
  *  @brief The tasks and messages of thence/offload.hpp. Callbacks point into it, so after a failure it stays for ever.
  *
  *  Invariant: a task of this rank is in `own`, or in a slot, or complete; `left` counts those that are not complete. A
- *  task of another rank is in a guest, from its metadata until its results were sent. Whatever a message writes to or
- *  reads from lies in a slot, a guest or a receive, and these are used again only after their callback. */
+ *  task of another rank is a remote_task, from its metadata until its results were sent. Whatever a message writes to
+ *  or reads from lies in a slot, a remote_task or a receive, and these are used again only after their callback. */
 
 #include <algorithm>
 #include <array>
@@ -42,11 +42,11 @@ public:
     };
 
     offload_state(MPI_Comm comm, const offload_settings &given)
-        : settings(given), completions_(settings), together_(completions_, errors_), results_(completions_),
+        : settings(given), completions_(settings), collectives_(completions_, errors_), results_(completions_),
           quotas_(settings, number(comm, MPI_Comm_rank), number(comm, MPI_Comm_size)), slots_(number_of_slots(given)) {
         offload_check("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-        together_.begin(comm_, number(comm, MPI_Comm_size));
+        collectives_.begin(comm_, number(comm, MPI_Comm_size));
         for (std::size_t i = slots_.size(); i-- > 0;) {
             slots_[i].owner = this, slots_[i].id = static_cast<int>(i);
             free_slots_.push_back(&slots_[i]);
@@ -67,7 +67,7 @@ public:
     }
 
     void begin() {
-        together_.agree(types);
+        collectives_.agree(types);
         int code = MPI_SUCCESS;
         try {
             receives_ = std::vector<receive>(static_cast<std::size_t>(settings.receives));
@@ -77,7 +77,7 @@ public:
         } catch (const std::exception &) {
             code = MPI_ERR_NO_MEM;
         }
-        together_.have_begun(code);
+        collectives_.have_begun(code);
         began_ = MPI_Wtime();
     }
 
@@ -85,7 +85,7 @@ public:
         slot *away = nullptr;
         {
             const std::scoped_lock guard(lock_);
-            if (own_.size() + guests_ready_.size() >= static_cast<std::size_t>(settings.workers)) {
+            if (own_.size() + remotes_ready_.size() >= static_cast<std::size_t>(settings.workers)) {
                 if (free_slots_.empty()) {
                     quotas_.lacks_slot();
                 } else if (const int target = quotas_.take(); target >= 0) {
@@ -116,13 +116,13 @@ public:
     }
     bool work() {
         poll();
-        guest *visiting = nullptr;
+        remote_task *remote = nullptr;
         task next;
         {
             const std::scoped_lock guard(lock_);
-            if (!guests_ready_.empty()) {
-                visiting = guests_ready_.front();
-                guests_ready_.pop_front();
+            if (!remotes_ready_.empty()) {
+                remote = remotes_ready_.front();
+                remotes_ready_.pop_front();
             } else if (!own_.empty()) {
                 next = std::move(own_.front());
                 own_.pop_front();
@@ -132,8 +132,8 @@ public:
             idle_.task_begins();
         }
         const double began = MPI_Wtime();
-        if (visiting != nullptr) {
-            errors_.kept(comm_, [&] { run(*visiting); });
+        if (remote != nullptr) {
+            errors_.kept(comm_, [&] { run(*remote); });
         } else {
             next.type->run(next.metadata.data(), next.input, next.results);
         }
@@ -142,15 +142,15 @@ public:
             const std::scoped_lock guard(lock_);
             idle_.task_ends(ended);
             now_.computed += took;
-            if (visiting != nullptr) {
+            if (remote != nullptr) {
                 now_.foreign++;
             } else {
                 own_seconds_ += took;
                 now_.own++, left_--;
             }
         }
-        if (visiting != nullptr) {
-            errors_.kept(comm_, [&] { send_results(*visiting); });
+        if (remote != nullptr) {
+            errors_.kept(comm_, [&] { send_results(*remote); });
         }
         return true;
     }
@@ -192,12 +192,12 @@ public:
         const double now = MPI_Wtime();
         const std::scoped_lock guard(lock_);
         now_.seconds = now - began_, now_.waited = waited;
-        quotas_.balance(together_.of_all(), now_.seconds);
+        quotas_.balance(collectives_.of_all(), now_.seconds);
         began_ = now, own_seconds_ = 0;
         return std::exchange(now_, {});
     }
 
-    offload_collectives<Completions> &together() { return together_; }
+    offload_collectives<Completions> &collectives() { return collectives_; }
     // The first error of a message.
     int failure() { return errors_.code(); }
     bool has_begun() const { return !receives_.empty(); }
@@ -220,7 +220,7 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Status status;
     };
-    struct guest { // a task of another rank
+    struct remote_task { // a task of another rank
         offload_state *owner = nullptr;
         int source = 0, id = 0;
         const offload_type *type = nullptr;
@@ -317,59 +317,59 @@ private:
     // The receive is pending again before the input can come: with the result of this task the last step may be over,
     // and end() cancels what is pending.
     void take(receive &each, const head &first, int source) {
-        guest &visiting = take_guest();
-        visiting.source = source, visiting.id = first.id;
-        visiting.type = types[static_cast<std::size_t>(first.type)];
+        remote_task &remote = take_remote();
+        remote.source = source, remote.id = first.id;
+        remote.type = types[static_cast<std::size_t>(first.type)];
         const std::byte *const metadata = each.message.data() + sizeof first;
-        visiting.metadata.assign(metadata, metadata + visiting.type->metadata_bytes);
-        visiting.input.resize(visiting.type->input_bytes(visiting.metadata.data()));
+        remote.metadata.assign(metadata, metadata + remote.type->metadata_bytes);
+        remote.input.resize(remote.type->input_bytes(remote.metadata.data()));
         offload_check("MPI_Start", MPI_Start(&each.request));
         attach(1, &each.request, &metadata_came, &each, &each.status, true);
-        offload_check("MPI_Irecv", MPI_Irecv(visiting.input.data(), static_cast<int>(visiting.input.size()), MPI_BYTE,
-                                             visiting.source, tag_of(visiting.id, 0), comm_, &visiting.requests[0]));
-        attach(1, visiting.requests, &input_came, &visiting, MPI_STATUSES_IGNORE, false);
+        offload_check("MPI_Irecv", MPI_Irecv(remote.input.data(), static_cast<int>(remote.input.size()), MPI_BYTE,
+                                             remote.source, tag_of(remote.id, 0), comm_, &remote.requests[0]));
+        attach(1, remote.requests, &input_came, &remote, MPI_STATUSES_IGNORE, false);
     }
     static int input_came(int code, MPI_Status *, void *data) {
-        guest &visiting = *static_cast<guest *>(data);
-        offload_state &self = *visiting.owner;
+        remote_task &remote = *static_cast<remote_task *>(data);
+        offload_state &self = *remote.owner;
         return self.errors_.in_callback_of(code, [&] {
             const std::scoped_lock guard(self.lock_);
-            self.guests_ready_.push_back(&visiting);
+            self.remotes_ready_.push_back(&remote);
         });
     }
-    void run(guest &visiting) {
-        visiting.sizes = visiting.type->result_bytes(visiting.metadata.data());
+    void run(remote_task &remote) {
+        remote.sizes = remote.type->result_bytes(remote.metadata.data());
         offload_type::results_of results;
         for (std::size_t i = 0; i < most_results; ++i) {
-            visiting.results[i].resize(visiting.sizes[i]);
-            results[i] = visiting.results[i];
+            remote.results[i].resize(remote.sizes[i]);
+            results[i] = remote.results[i];
         }
-        visiting.type->run(visiting.metadata.data(), visiting.input, results);
+        remote.type->run(remote.metadata.data(), remote.input, results);
     }
-    void send_results(guest &visiting) {
-        for (int i = 0; i < visiting.type->results; ++i) {
-            const std::vector<std::byte> &from = visiting.results[i];
-            offload_check("MPI_Isend", MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, visiting.source,
-                                                 tag_of(visiting.id, 1 + i), comm_, &visiting.requests[i]));
+    void send_results(remote_task &remote) {
+        for (int i = 0; i < remote.type->results; ++i) {
+            const std::vector<std::byte> &from = remote.results[i];
+            offload_check("MPI_Isend", MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, remote.source,
+                                                 tag_of(remote.id, 1 + i), comm_, &remote.requests[i]));
         }
-        attach(visiting.type->results, visiting.requests, &results_sent, &visiting, MPI_STATUSES_IGNORE, false);
+        attach(remote.type->results, remote.requests, &results_sent, &remote, MPI_STATUSES_IGNORE, false);
     }
     static int results_sent(int code, MPI_Status *, void *data) {
-        guest &visiting = *static_cast<guest *>(data);
-        offload_state &self = *visiting.owner;
+        remote_task &remote = *static_cast<remote_task *>(data);
+        offload_state &self = *remote.owner;
         return self.errors_.in_callback_of(code, [&] {
             const std::scoped_lock guard(self.lock_);
-            self.free_guests_.push_back(&visiting);
+            self.free_remotes_.push_back(&remote);
         });
     }
-    guest &take_guest() {
+    remote_task &take_remote() {
         const std::scoped_lock guard(lock_);
-        if (free_guests_.empty()) {
-            free_guests_.push_back(&guests_.emplace_back());
-            guests_.back().owner = this;
+        if (free_remotes_.empty()) {
+            free_remotes_.push_back(&remotes_.emplace_back());
+            remotes_.back().owner = this;
         }
-        guest &taken = *free_guests_.back();
-        free_guests_.pop_back();
+        remote_task &taken = *free_remotes_.back();
+        free_remotes_.pop_back();
         return taken;
     }
 
@@ -377,7 +377,7 @@ private:
     std::vector<receive> receives_;
     Completions completions_;
     offload_errors errors_;
-    offload_collectives<Completions> together_;
+    offload_collectives<Completions> collectives_;
     offload_result_receives<Completions> results_;
 
     // Guards all that follows. No call of MPI is made, and no task run, while it is held.
@@ -388,9 +388,9 @@ private:
     std::deque<task> own_; // that wait for a thread
     std::vector<slot> slots_;
     std::vector<slot *> free_slots_;
-    std::deque<guest> guests_;
-    std::deque<guest *> guests_ready_;
-    std::vector<guest *> free_guests_;
+    std::deque<remote_task> remotes_;
+    std::deque<remote_task *> remotes_ready_;
+    std::vector<remote_task *> free_remotes_;
     offload_step now_;
     double own_seconds_ = 0, began_ = 0;
 };
