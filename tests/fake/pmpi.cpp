@@ -21,6 +21,7 @@ bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
 
 std::function<bool()> thence::fake::exposure_ends;
 std::function<void()> thence::fake::in_file_read;
+std::function<void()> thence::fake::in_win_flush;
 
 namespace {
 
@@ -211,6 +212,9 @@ int PMPI_Fetch_and_op(const void *, void *, MPI_Datatype, int, MPI_Aint, MPI_Op,
     return MPI_SUCCESS;
 }
 int PMPI_Win_flush(int, MPI_Win) {
+    if (thence::fake::in_win_flush) {
+        thence::fake::in_win_flush();
+    }
     return MPI_SUCCESS;
 }
 int PMPI_Win_test(MPI_Win, int *flag) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_PROGRESS=always: what interposed calls count, and when the helper thread makes progress for the program.
+#include "exposure.hpp"
 #include "library.hpp"
 
 #include "core/base/settings.hpp"
@@ -409,6 +410,27 @@ TEST_P(plain_operations, the_helper_makes_progress_while_the_program_computes) {
         MPI_Wait(&r, MPI_STATUS_IGNORE);
         EXPECT_TRUE(helper_stays_away()) << "nothing is outstanding";
     }
+}
+
+// THENCE_WAIT: the helper makes progress while a call sleeps, and keeps away from one that only MPI itself can do.
+TEST_P(plain_operations, the_helper_makes_progress_beside_calls_that_sleep_only) {
+    progress::plain.in_mpi.store(false);
+    progress::add_way_to_wait();
+    MPI_Request r = started();
+    {
+        const progress::blocking_call sleeps;
+        EXPECT_TRUE(helper_polls());
+    }
+    bool stayed_away = false;
+    in_win_flush = [&] { stayed_away = helper_stays_away(); };
+    EXPECT_EQ(MPI_Win_flush(0, MPI_WIN_NULL), MPI_SUCCESS);
+    in_win_flush = nullptr;
+    EXPECT_TRUE(stayed_away);
+    EXPECT_TRUE(helper_polls()) << "the program computes again";
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    progress::remove_way_to_wait();
+    progress::plain.in_mpi.store(true);
 }
 
 TEST_P(plain_operations, the_helper_rests_beside_a_call_that_blocks_and_waits_for_nothing_else) {

@@ -31,7 +31,7 @@ inline constexpr unsigned for_looks = 4;
 
 struct plain_operations {
     std::atomic<unsigned> observed{0};     // why: bits such as `for_helper`
-    std::atomic<bool> in_mpi{true};        // blocking calls wait inside MPI, so they make progress all the time
+    std::atomic<bool> in_mpi{true};        // false: blocking calls leave the processor where they can
     std::atomic<long> windows{0};          // that other ranks may access at any time
     std::atomic<bool> helper_rests{false}; // it must be woken
     std::atomic<long> open_files{0};       // while not 0, the helper makes no progress for the program
@@ -122,11 +122,18 @@ inline bool helper_is_kept_out() noexcept {
 // For how long in all.
 THENCE_INTERNAL std::int64_t helper_was_kept_out() noexcept;
 
-// A call that may block in MPI lasts. It may end on another thread, where a task has been suspended.
+// Where a call that may block waits: `as_set` is inside MPI, but with THENCE_WAIT outside of it.
+enum class waits { as_set, inside_mpi };
+
+// A call that may block lasts. While it waits inside MPI, it makes progress by itself, so it counts. One that leaves
+// the processor does not count: the helper makes progress while it sleeps. It may end on another thread, where a task
+// has been suspended.
 class blocking_call {
 public:
-    blocking_call() noexcept
-        : counts_(observes_calls() && plain.in_mpi.load(std::memory_order_relaxed) ? &own_call_counts() : nullptr) {
+    explicit blocking_call(waits where = waits::as_set) noexcept
+        : counts_(observes_calls() && (where == waits::inside_mpi || plain.in_mpi.load(std::memory_order_relaxed))
+                      ? &own_call_counts()
+                      : nullptr) {
         if (counts_ != nullptr) {
             begin();
         }

@@ -27,7 +27,7 @@ int block_in_mpi(const char *name, Call call, MPI_Comm comm = MPI_COMM_NULL,
         return interpose::count_blocking(call);
     }
     const interpose::progress_beside while_it_lasts(name);
-    const interpose::blocking_call blocks({.name = name, .where = where, .comm = comm});
+    const interpose::blocking_call blocks({.name = name, .where = where, .comm = comm}, interpose::waits::inside_mpi);
     const int code = call();
     interpose::catch_up();
     return code;

@@ -24,12 +24,13 @@ namespace thence::interpose {
 using progress::measures_calls;
 using progress::note_call;
 using progress::observes_calls;
+using progress::waits;
 
 // A call that may block lasts. Inside a call that completes requests, that call waits.
 class blocking_call {
 public:
-    explicit blocking_call(const described_call &call) noexcept
-        : listed_(progress::lists_calls() ? diagnose::list_call(call) : nullptr), timed_(call) {}
+    explicit blocking_call(const described_call &call, waits where = waits::as_set) noexcept
+        : listed_(progress::lists_calls() ? diagnose::list_call(call) : nullptr), timed_(call), in_mpi_(where) {}
     ~blocking_call() {
         if (listed_ != nullptr) [[unlikely]] {
             listed_->end();

@@ -220,7 +220,7 @@ void mpi_initialized() noexcept {
     }
     if (leaves) {
         yields.store(chosen.wait == base::waiting::yield);
-        progress::plain.in_mpi.store(false); // the helper makes progress while a call sleeps
+        progress::plain.in_mpi.store(false);
         waits_leave_the_processor.store(true);
         progress::add_way_to_wait();
     }
