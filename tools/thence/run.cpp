@@ -216,9 +216,10 @@ void add_run(CLI::App &app, int &status, const std::vector<std::string> &from_da
         "--stall", chosen->stall,
         "report continuations, and calls of MPI of a program that does not use Thence, that wait for this long, as in "
         "30s (THENCE_STALL)");
-    own->add_option("--trace", chosen->trace,
-                    "write a timeline of continuations for each rank; a program that does not use Thence gets none "
-                    "(THENCE_TRACE)");
+    own->add_option(
+        "--trace", chosen->trace,
+        "write a timeline for each rank: of continuations, or of the calls of MPI of a program that does not "
+        "use Thence (THENCE_TRACE)");
     own->add_option(
         "--mpi-library", chosen->mpi,
         "the MPI, if the program does not show it, as Python or a script: a path, or a name as libmpi.so.12");
