@@ -122,7 +122,7 @@ void examine_waiting(measure::session &session, findings &found) {
 }
 
 void examine_oversubscribed(measure::session &session, findings &found) {
-    const int ranks = 2 * found.processors * std::max(1, found.hosts); // the launcher may place them on all hosts
+    const int ranks = 2 * found.all_processors();
     measure::job what{
         .work = "calls", .threads = measure::level::single, .program = "oversubscribed", .as_mpi_waits = true};
     const measure::numbers plain = session.together(ranks, what);

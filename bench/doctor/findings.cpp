@@ -109,7 +109,7 @@ advice advise(const findings &found) {
     }
     if (found.barrier_us) {
         const std::string what = "a barrier of " + std::to_string(found.oversubscribed_ranks) + " ranks on " +
-                                 std::to_string(found.processors) + " processors takes " +
+                                 std::to_string(found.all_processors()) + " processors takes " +
                                  in_place_of(*found.barrier_us, "us") + ".";
         if (found.barrier_us->plain >= worth_sleeping * found.barrier_us->with_switch) {
             text.push_back("--wait=sleep pays where ranks are more than processors: " + what);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,8 @@ struct both_ways {
 };
 
 struct findings {
-    int processors = 0;
-    int hosts = 0; // on which the two ranks ran; 0: unknown
+    int processors = 0; // of a host
+    int hosts = 0;      // on which the two ranks ran; 0: unknown
     std::vector<overlap> overlaps;
     std::optional<both_ways> round_trip_us; // --progress; 8 bytes
     std::optional<both_ways> message_us;    // --progress; 64 of 8 bytes at a time, each
@@ -44,6 +45,9 @@ struct findings {
     int oversubscribed_ranks = 0;
     std::optional<both_ways> barrier_us;   // --wait=sleep: with so many ranks
     std::vector<std::string> not_measured; // what, and why
+
+    // Of all hosts, on which the launcher may place more ranks.
+    int all_processors() const { return processors * std::max(1, hosts); }
 };
 
 struct advice {

@@ -76,6 +76,9 @@ TEST(doctor, sleeping_pays_if_a_barrier_is_much_faster) {
     EXPECT_TRUE(says(found, "--wait=sleep pays where ranks are more than processors: a barrier of 4 ranks on 2 "
                             "processors takes 10.9 us in place of 8660."));
     EXPECT_EQ(advise(found).switches.size(), 1U);
+    found.hosts = 2;
+    found.oversubscribed_ranks = 8;
+    EXPECT_TRUE(says(found, "a barrier of 8 ranks on 4 processors takes"));
     found.barrier_us = {5, 5.5};
     EXPECT_TRUE(says(found, "--wait=sleep gains nothing"));
     EXPECT_TRUE(advise(found).switches.empty());
