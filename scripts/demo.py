@@ -128,7 +128,7 @@ def main():
     lines = []
     why = runs.no_delay() if any(s.delay for s in chosen) else None
     if why:
-        lines.append(f"Left out: the situations with a delay between two hosts, since this {why}.")
+        lines.append(overview.left_out_with_delay(chosen, why))
         chosen = [s for s in chosen if not s.delay]
     lines += [f"Left out: {name}, {reason}." for name, reason in machine.missing(chosen)]
     chosen = [s for s in chosen if machine.can_run(s)]

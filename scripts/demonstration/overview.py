@@ -111,6 +111,16 @@ def sentences(result):
     return lines
 
 
+def left_out_with_delay(situations, why):
+    """The line of a machine that cannot have two hosts. Where only a loss is left of a way with Thence, it says so."""
+    line = f"Left out: the situations with a delay between two hosts, since this {why}."
+    left, kept = ({s.ours.label: s.name for s in situations if bool(s.delay) == delay} for delay in (True, False))
+    label = "thence run --progress"
+    if label in left and label in kept:
+        line += f" What {label} gains is in these; {kept[label]} shows only what it costs."
+    return line
+
+
 def conditions(result):
     """How it was measured."""
     count = max(row["runs"] for row in result["situations"])

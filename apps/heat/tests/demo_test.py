@@ -63,6 +63,15 @@ class Sentences(unittest.TestCase):
         found = self.lines(compared([(2, 1)] * 3, block=30e-6))
         self.assertIn("15 times a task or a message, less than 20: too small here.", found[1])
 
+    def test_where_only_the_cost_of_progress_is_left_the_line_says_so(self):
+        gain, cost = (situation(name=name, ours="thence run --progress", delay=delay) for name, delay in (("alltoall", "300us"), ("small", "")))
+        tasks = situation(delay="300us", ours="active messages")
+        line = "Left out: the situations with a delay between two hosts, since this needs root."
+        self.assertEqual(overview.left_out_with_delay([gain, tasks, cost], "needs root"),
+                         f"{line} What thence run --progress gains is in these; small shows only what it costs.")
+        for others in ([gain, tasks], [tasks, cost]):
+            self.assertEqual(overview.left_out_with_delay(others, "needs root"), line)
+
     def test_other_load_is_told(self):
         busy = overview.report(types.SimpleNamespace(cores=2, load=7.25), [compared([(2, 1)])], COSTS)
         self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (load 7.2)",
