@@ -5,7 +5,9 @@
 // inside a callback be refused, and only here can the library leave MPI early enough for MPICH: its hook and, on MPICH
 // and its kin, its threads are used only if this file is linked.
 #include "interpose/waiting/init_finalize.hpp"
+#include "core/mpi/raised_init.hpp"
 #include "interpose/calls/fortran_calls.hpp"
+#include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/unchanged.hpp"
@@ -32,6 +34,20 @@ void become_global() {
     unchanged::process_ends();
 }
 
+// True if a tool comes next that wraps MPI_Init, and not MPI_Init_thread. It begins in its MPI_Init.
+bool tool_wraps_init_only() noexcept {
+    const auto object = [](auto *function) {
+        return thence::pmpi::object_of(reinterpret_cast<const void *>(function)).dli_fbase;
+    };
+    const void *const next = object(THENCE_NEXT(Init));
+    return next != object(&PMPI_Init) && next != object(THENCE_NEXT(Init_thread));
+}
+
+int init_at_multiple(int *argc, char ***argv) {
+    const thence::mpi::raised_init while_it_lasts;
+    return THENCE_NEXT(Init)(argc, argv);
+}
+
 int initialized(int code) {
     thence::pmpi::redirect_fortran_calls();
     if (code == MPI_SUCCESS) {
@@ -50,8 +66,11 @@ THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
     if (!unchanged::raises_level()) {
         return initialized(THENCE_NEXT(Init)(argc, argv));
     }
-    int provided = MPI_THREAD_SINGLE;
     unchanged::tell_level(MPI_THREAD_SINGLE);
+    if (tool_wraps_init_only()) {
+        return initialized(init_at_multiple(argc, argv));
+    }
+    int provided = MPI_THREAD_SINGLE;
     return initialized(THENCE_NEXT(Init_thread)(argc, argv, MPI_THREAD_MULTIPLE, &provided));
 }
 

@@ -344,6 +344,18 @@ def a_tool_in_front_or_behind_sees_the_calls(given):
         assert re.search(r" all +[0-9. ]+ 6 +585[.]9 KiB", done.stderr), (order, done.stderr)
 
 
+def a_tool_behind_that_begins_in_MPI_Init_begins(given):
+    """It does not wrap MPI_Init_thread, by which the level would be raised else."""
+    tool = given.beside("libstarting_tool.so")
+    order = f"{own_library(given)}:{tool}"
+    done = given.run("--progress", "--", given.program, LD_PRELOAD=order)
+    assert done.returncode == 7 and done.stderr.count("tool: begins") == 1, done
+    assert re.search(r"^real level 3$", done.stdout, re.MULTILINE), done
+    assert re.search(r"^level 0$", done.stdout, re.MULTILINE), done
+    done = given.run("--progress", "--", given.program, "1", LD_PRELOAD=order)  # as without the library
+    assert done.returncode == 7 and "tool: begins" not in done.stderr, done
+
+
 def program_with_MPI_Init_is_told_single(given):
     plain = run(given.program)
     done = given.run("--progress", "--wait", "sleep", given.program)
