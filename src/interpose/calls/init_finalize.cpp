@@ -8,6 +8,7 @@
 #include "core/mpi/raised_init.hpp"
 #include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/function_slots.hpp"
+#include "interpose/calls/mpi_of_caller.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/unchanged.hpp"
@@ -63,6 +64,9 @@ extern "C" {
 // Weak, since a static libthence-tampi defines these two as well.
 THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
     become_global();
+    if (thence::pmpi::is_of_another_mpi("MPI_Init", __builtin_return_address(0))) {
+        return MPI_ERR_OTHER;
+    }
     if (!unchanged::raises_level()) {
         return initialized(THENCE_NEXT(Init)(argc, argv));
     }
@@ -76,6 +80,9 @@ THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
 
 THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     become_global();
+    if (thence::pmpi::is_of_another_mpi("MPI_Init_thread", __builtin_return_address(0))) {
+        return MPI_ERR_OTHER;
+    }
     if (!unchanged::raises_level() || provided == nullptr) {
         return initialized(THENCE_NEXT(Init_thread)(argc, argv, required, provided));
     }

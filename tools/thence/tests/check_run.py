@@ -319,6 +319,22 @@ def a_program_that_loads_its_mpi_is_served_or_told(given):
             assert done.stderr.count("no call has come to libthence") == (0 if served else 1), case
 
 
+def a_module_of_another_mpi_is_refused(given):
+    """A script shows no MPI, so it gets the library of this installation."""
+    other = given.library("libmpi_other.so.7", "int PMPI_Init() { return 0; } int MPI_Init() { return 0; }")
+    module = given.compile("module.so", "int MPI_Init(); int MPI_Init_thread(int, int, int, int *); int start() { return MPI_Init(0, 0); } "
+                           "int start_thread() { int level; return MPI_Init_thread(0, 0, 0, &level); }", "-shared", "-fPIC",
+                           "-Wl,--unresolved-symbols=ignore-all", *other)
+    for function in ("start", "start_thread"):
+        load = f"import ctypes; print('failed', ctypes.CDLL('{module}').{function}() != 0)"
+        done = given.run("--progress", "--", sys.executable, "-c", load)
+        assert done.returncode == 0 and done.stdout == "failed True\n", done
+        call = "MPI_Init" if function == "start" else "MPI_Init_thread"
+        assert re.search(rf"^thence: {call} is refused: it was called by module.so, which is linked with libmpi_other.so.7, and "
+                         rf"libthence\S* is for lib\S+. Name the MPI of the program to thence run: --mpi-library {given.folder}/libmpi_other.so.7$",
+                         done.stderr, re.MULTILINE), done
+
+
 def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     """The launcher starts them, with its own environment."""
     program = given.beside("spawning_program")

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/calls/mpi_of_caller.hpp"
+
+#include "interpose/calls/function_slots.hpp"
+
+#include <cstdio>
+#include <dlfcn.h>
+
+namespace thence::pmpi {
+
+namespace {
+
+// The MPI with which an object is linked: what the loader finds from there. All members are null if there is none.
+Dl_info mpi_of(const Dl_info &object) noexcept {
+    void *handle = object.dli_fname != nullptr ? dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    handle = handle != nullptr ? handle : dlopen(nullptr, RTLD_LAZY); // the program itself, which has no such name
+    const void *const found = handle != nullptr ? dlsym(handle, "PMPI_Init") : nullptr;
+    if (handle != nullptr) {
+        dlclose(handle);
+    }
+    return found != nullptr ? object_of(found) : Dl_info{};
+}
+
+} // namespace
+
+bool is_of_another_mpi(const char *call, const void *caller) noexcept {
+    const Dl_info from = object_of(caller);
+    const Dl_info own = object_of(reinterpret_cast<const void *>(&is_of_another_mpi));
+    const Dl_info its = mpi_of(from);
+    const Dl_info ours = mpi_of(own);
+    if (its.dli_fbase == nullptr || ours.dli_fbase == nullptr || its.dli_fbase == ours.dli_fbase) {
+        return false;
+    }
+    std::fprintf(
+        stderr,
+        "thence: %s is refused: it was called by %s, which is linked with %s, and %s is for %s. Name the MPI of "
+        "the program to thence run: --mpi-library %s\n",
+        call, file_name(from.dli_fname), file_name(its.dli_fname), file_name(own.dli_fname), file_name(ours.dli_fname),
+        its.dli_fname);
+    return true;
+}
+
+} // namespace thence::pmpi
