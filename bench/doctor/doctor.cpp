@@ -74,6 +74,17 @@ private:
     std::vector<step> steps_;
 };
 
+measure::numbers run_with_progress(measure::session &session, measure::job what, overlap &result) {
+    what.run_options = {"--progress"};
+    try {
+        return session.together(2, what);
+    } catch (const std::runtime_error &error) {
+        result.fails_with_progress = true;
+        result.why_with_progress = doctor::said_by_thence(error.what());
+        throw;
+    }
+}
+
 void examine_overlap(measure::session &session, int operation, findings &found, overlap &result) {
     measure::job what{.work = "one",
                       .threads = measure::level::single,
@@ -83,8 +94,7 @@ void examine_overlap(measure::session &session, int operation, findings &found, 
     result.failed = "the run failed"; // until it has not
     const measure::numbers plain = session.together(2, what);
     what.parameters["computation"] = static_cast<long>(plain.at("computation") * 1e6);
-    what.run_options = {"--progress"};
-    const measure::numbers with = session.together(2, what);
+    const measure::numbers with = run_with_progress(session, what, result);
     if (plain.at("right") != 1 || with.at("right") != 1) {
         throw std::runtime_error("wrong values");
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 namespace doctor {
 
@@ -41,6 +42,18 @@ std::vector<std::string> operations_of(const findings &found) {
         }
     }
     return names;
+}
+
+// If it fails with progress, and works without.
+void tell_failure(const findings &found, const std::string &operation, std::vector<std::string> &sentences) {
+    const auto fails = std::find_if(found.overlaps.begin(), found.overlaps.end(), [&](const overlap &each) {
+        return each.operation == operation && each.fails_with_progress;
+    });
+    if (fails != found.overlaps.end()) {
+        sentences.push_back(
+            "With --progress " + operation + " fails here, and works without." +
+            (fails->why_with_progress.empty() ? "" : " Thence says: " + fails->why_with_progress + "."));
+    }
 }
 
 // @return whether it is faster with progress.
@@ -93,6 +106,7 @@ advice advise(const findings &found) {
     std::vector<std::string> &text = given.sentences;
     bool progress_pays = false;
     for (const std::string &operation : operations_of(found)) {
+        tell_failure(found, operation, text);
         progress_pays = advise_operation(found, operation, text) || progress_pays;
     }
     if (progress_pays) {
@@ -132,6 +146,17 @@ advice advise(const findings &found) {
     return given;
 }
 
+std::string said_by_thence(const std::string &text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t end = line.find("]: ");
+        if (line.starts_with("thence[") && end != std::string::npos) {
+            return line.substr(end + 3);
+        }
+    }
+    return {};
+}
+
 void to_json(nlohmann::json &json, const findings &found) {
     nlohmann::json overlaps = nlohmann::json::array();
     for (const overlap &each : found.overlaps) {
@@ -145,6 +170,7 @@ void to_json(nlohmann::json &json, const findings &found) {
                         {"hidden_with_progress", each.hidden(each.with_progress)}});
         } else {
             one["not_measured"] = each.failed;
+            one["fails_with_progress"] = each.fails_with_progress;
         }
         overlaps.push_back(one);
     }

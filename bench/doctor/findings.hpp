@@ -20,6 +20,9 @@ struct overlap {
     double plain = 0;         // both together, as the program is
     double with_progress = 0; // under `thence run --progress`
     std::string failed;       // why it was not measured; empty if it was
+    // It works as the program is, and not with progress; and what Thence said then.
+    bool fails_with_progress = false;
+    std::string why_with_progress;
 
     // The part of the transfer that is hidden behind the computation. Noise may bring it below 0 or above 1.
     double hidden(double together) const { return (alone + computation - together) / alone; }
@@ -55,6 +58,10 @@ struct advice {
     std::vector<std::string> switches; // of `thence run` that pay here
 };
 advice advise(const findings &found);
+
+// What Thence says in this text, which a run wrote to standard error: the first line that begins with thence[RANK]:,
+// without that. Empty if there is none.
+std::string said_by_thence(const std::string &text);
 
 void to_json(nlohmann::json &json, const findings &found);
 

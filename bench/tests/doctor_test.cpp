@@ -18,7 +18,9 @@ overlap measured(const std::string &operation, long bytes, double plain, double 
             .computation = 10,
             .plain = plain,
             .with_progress = with_progress,
-            .failed = {}};
+            .failed = {},
+            .fails_with_progress = false,
+            .why_with_progress = {}};
 }
 
 bool says(const findings &found, const std::string &part) {
@@ -66,6 +68,25 @@ TEST(doctor, says_nothing_of_what_was_not_measured) {
     EXPECT_EQ(written["overlap"][0]["not_measured"], "the run failed");
     EXPECT_FALSE(written["overlap"][0].contains("plain_ms"));
     EXPECT_TRUE(written["barrier_us"].is_null());
+}
+
+TEST(doctor, what_fails_with_progress_only_is_told) {
+    findings found;
+    found.overlaps = {measured("Isend/Irecv", 1 << 20, 20, 12), measured("Rget", 64 << 10, 20, 0),
+                      measured("Rget", 1 << 20, 20, 0)};
+    for (int i : {1, 2}) {
+        found.overlaps[static_cast<std::size_t>(i)].failed = "the run failed";
+        found.overlaps[static_cast<std::size_t>(i)].fails_with_progress = true;
+    }
+    EXPECT_TRUE(says(found, "With --progress Rget fails here, and works without."));
+    EXPECT_FALSE(says(found, "With --progress Isend/Irecv fails"));
+    EXPECT_EQ(advise(found).sentences.size(), 2U) << "once for all sizes";
+    found.overlaps[1].why_with_progress = doctor::said_by_thence(
+        "[host] *** An error occurred\nthence[1]: MPI_Win_create has failed\nthence[0]: other\n");
+    EXPECT_TRUE(says(found, "works without. Thence says: MPI_Win_create has failed."));
+    EXPECT_EQ(doctor::said_by_thence("nothing\n"), "");
+    const nlohmann::json written = found;
+    EXPECT_EQ(written["overlap"][1]["fails_with_progress"], true);
 }
 
 TEST(doctor, sleeping_pays_if_a_barrier_is_much_faster) {
