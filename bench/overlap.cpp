@@ -256,8 +256,8 @@ void judge(measure::session &session) {
     // Each MPI ignores the switches of others.
     const std::vector<std::string> two_copies{"OMPI_MCA_btl_vader_single_copy_mechanism=none",
                                               "MPIR_CVAR_CH4_CMA_ENABLE=0", "MPIR_CVAR_CH4_XPMEM_ENABLE=0"};
-    // Open MPI 4.1 has no one-sided communication over TCP at MPI_THREAD_MULTIPLE, and none through shared memory without
-    // the single copy.
+    // Open MPI 4.1 has no windows over TCP at MPI_THREAD_MULTIPLE, and at no level those of MPI_Win_create on one host
+    // without the single copy.
     const place places[] = {
         {.name = "two hosts, delay 50us", .delay = "50us", .environment = {}, .without_windows = true},
         {.name = "two hosts, delay 300us", .delay = "300us", .environment = {}, .without_windows = true},

@@ -52,6 +52,14 @@ bool files_forbid_other_threads() noexcept {
     return forbid;
 }
 
+bool level_may_forbid_windows() noexcept {
+    constexpr std::string_view begin = "Open MPI";
+    static const std::string_view text = library(); // "Open MPI v4.1.4, package: ..."
+    static const bool may = text.starts_with(begin) && text.size() > begin.size() + 3 && text[begin.size() + 2] < '5' &&
+                            text[begin.size() + 3] == '.';
+    return may;
+}
+
 bool asking_breaks_file_requests() noexcept {
     static const bool breaks = std::string_view(library()).starts_with("MPICH") &&
                                std::string_view(library()).find(" 4.0") == std::string_view::npos;

@@ -21,6 +21,10 @@ bool finalize_forbids_other_threads() noexcept;
 // at MPI_THREAD_MULTIPLE.
 bool files_forbid_other_threads() noexcept;
 
+// True for Open MPI before 5.0. At MPI_THREAD_MULTIPLE it refuses windows where only its component pt2pt could create
+// them, as over TCP.
+bool level_may_forbid_windows() noexcept;
+
 // True for MPICH after 4.0. There MPI_Request_get_status frees a part of the request of a nonblocking operation on a
 // file that is complete: a later MPI_Test or MPI_Testsome of it fails or aborts (5.0).
 bool asking_breaks_file_requests() noexcept;

@@ -6,6 +6,7 @@
 #include "interpose/requests/counted_windows.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "interpose/waiting/other_thread.hpp"
+#include "interpose/waiting/refused_windows.hpp"
 
 using namespace thence::interpose;
 
@@ -17,7 +18,8 @@ int create(const char *name, MPI_Comm comm, MPI_Info info, MPI_Win *win, Call ca
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {
         return thence::pmpi::refuse_on(*threads, name);
     }
-    const int code = thence::pmpi::block_with_ranks(name, comm, call, where);
+    window_creation creation(comm);
+    const int code = creation.end(name, thence::pmpi::block_with_ranks(name, comm, call, where));
     if (observes_calls() && code == MPI_SUCCESS && win != nullptr && *win != MPI_WIN_NULL) {
         count_window(*win, info);
     }

@@ -186,6 +186,32 @@ static int flushes_buffer(int *right) {
 #endif
 }
 
+static int handled = 0;
+static void handle(MPI_Comm *comm, int *code, ...) {
+    (void)comm;
+    (void)code;
+    ++handled;
+}
+
+/* A program that goes on where MPI has no windows. Its error handler is called once, and stays its own. */
+static int window_or_none(void) {
+    static int memory[4];
+    MPI_Errhandler own, found;
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Comm_create_errhandler(handle, &own);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, own);
+    const int code = MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &found);
+    int right = found == own && handled == (code != MPI_SUCCESS);
+    printf("window %s\n", code == MPI_SUCCESS ? "created" : "refused");
+    if (code == MPI_SUCCESS) {
+        MPI_Win_free(&window);
+    }
+    MPI_Errhandler_free(&found);
+    MPI_Errhandler_free(&own);
+    return right;
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int right = 0;
@@ -214,6 +240,8 @@ int main(int argc, char **argv) {
         printf("operations %d\n", 2 + flushes_buffer(&right));
     } else if (strcmp(what, "signals") == 0) {
         right = right && signals();
+    } else if (strcmp(what, "window") == 0) {
+        right = right && window_or_none();
     } else if (asks_tools) {
         right = right && before > 0 && variables() >= before && exchange(MPI_COMM_WORLD);
         right = MPI_T_finalize() == MPI_SUCCESS && right;
