@@ -4,6 +4,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/mpi/handles.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/counted.hpp"
 #include "interpose/requests/measured.hpp"
@@ -13,6 +14,8 @@
 #include <array>
 #include <chrono>
 #include <clocale>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -187,6 +190,22 @@ TEST_P(measured, the_next_operation_with_the_same_handle_is_another) {
     EXPECT_EQ(read_measured().early_operations, 1);
     EXPECT_EQ(read_measured().early_bytes, 1000);
     EXPECT_EQ(thence::interpose::find_known(handle).start.bytes, 7) << "it is still known";
+}
+
+// MPICH gives one request to all messages that it has sent at once. The table would take each for the last one.
+TEST_P(measured, messages_that_share_the_request_of_complete_ones_are_not_early) {
+    if (thence::mpi::request_handles != thence::mpi::handle_kind::integer) {
+        return;
+    }
+    const thence::interpose::timed_call sends("MPI_Isend", thence::interpose::call_kind::starts);
+    const std::uint32_t bits = 0x6c000001;
+    MPI_Request shared{};
+    std::memcpy(&shared, &bits, sizeof bits);
+    for (const std::int64_t bytes : {8, 16}) {
+        EXPECT_EQ(thence::interpose::measure_start(shared, bytes, false).thread, 0U);
+    }
+    EXPECT_EQ(read_measured().operations, 2);
+    EXPECT_EQ(read_measured().bytes, 24);
 }
 
 // MPI_Waitall may return once an operation has failed, and leave others pending.

@@ -31,4 +31,12 @@ template <class Handle> std::uintptr_t bits(Handle handle) noexcept {
     }
 }
 
+// Of MPICH: true for a request that exists from the start. Each message that was sent at once has this one, so several
+// operations have it at a time; all are complete. Not known with the standard ABI.
+inline bool is_of_complete_operations(MPI_Request request) noexcept {
+    constexpr int kind_of_object = 30; // the bits from here on
+    constexpr std::uintptr_t built_in = 1;
+    return request_handles == handle_kind::integer && bits(request) >> kind_of_object == built_in;
+}
+
 } // namespace thence::mpi

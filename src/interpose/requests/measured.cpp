@@ -5,6 +5,7 @@
 #include "core/base/per_thread.hpp"
 #include "core/diagnose/traced_calls.hpp"
 #include "core/engine/is_complete.hpp"
+#include "core/mpi/handles.hpp"
 #include "core/mpi/implementation.hpp"
 
 #include <algorithm>
@@ -109,6 +110,9 @@ measured_start measure_start(MPI_Request request, std::int64_t bytes, bool on_fi
     add(operations, 1);
     add(bytes_of_all, bytes);
     if (on_file && !engine::can_look_without_progress() && mpi::asking_breaks_file_requests()) {
+        return {};
+    }
+    if (mpi::is_of_complete_operations(request)) {
         return {};
     }
     // To ask would move other messages, too, where MPI makes progress in it.
