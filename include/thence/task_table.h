@@ -63,9 +63,9 @@ typedef struct thence_task_runtime {
      *  for MPI, and returns 0 if there is nothing that they could wait for. `poll` null: nothing any more; a worker may
      *  be in the call still. Called by thence_task_runtime_add() and thence_task_runtime_remove(). */
     void (*on_idle)(int (*poll)(void));
-    /** Says what each worker does between two tasks, every 20 microseconds or so: it calls `poll` once. So a worker that
-     *  has tasks makes progress itself, and the library's own thread, which would take a processor from it, sleeps. The
-     *  rest is as for on_idle(). */
+    /** Says what each worker does between two tasks, every 20 microseconds or so: it calls `poll` once. So a worker
+     *  that has tasks makes progress itself, and the library's own thread, which would take a processor from it,
+     *  sleeps. The rest is as for on_idle(). */
     void (*between_tasks)(int (*poll)(void));
 } thence_task_runtime;
 /* NOLINTEND(modernize-redundant-void-arg) */

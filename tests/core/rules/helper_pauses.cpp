@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long the helper thread pauses, and how it sees that other threads want a processor.
+#include "core/progress/helper_pauses.hpp"
+#include "core/base/processors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// The helper polls every 50 us while it waits for something. The application that it relies on must still poll.
+TEST(application_polls, are_often_if_there_are_several_in_a_row_until_they_end) {
+    constexpr thence::progress::nanoseconds us = 1000, ms = 1000 * us;
+    thence::progress::application_polls polls;
+    auto now = 1000000 * ms;
+    const auto look_until = [&](auto end, auto between) {
+        auto next = now;
+        for (; now < end; now += 50 * us) {
+            polls.look(now >= next, now);
+            next = now >= next ? now + between : next;
+        }
+    };
+    polls.look(true, now);
+    EXPECT_FALSE(polls.often(now)) << "one poll";
+    look_until(now + 20 * ms, 2 * ms);
+    EXPECT_TRUE(polls.often(now));
+    polls.look(false, now += 3 * ms);
+    EXPECT_TRUE(polls.often(now)) << "the next is late";
+    polls.look(false, now += 3 * ms);
+    EXPECT_FALSE(polls.often(now)) << "there is no next one";
+    look_until(now + 20 * ms, 2 * ms);
+    EXPECT_TRUE(polls.often(now));
+    look_until(now + 100 * ms, 8 * ms);
+    EXPECT_FALSE(polls.often(now)) << "too rarely";
+}
+
+// A thread that loses its processor for half a millisecond has seen another thread.
+TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
+    using clock = std::chrono::steady_clock;
+    std::atomic<bool> not_polled{true};
+    thence::base::scripted_processors = []() noexcept { return false; };
+    thence::base::scripted_wait_for_processor = []() noexcept { return true; };
+    bool undisturbed = false;
+    for (int round = 0; round < 100 && !undisturbed; ++round) {
+        thence::progress::helper_pauses pauses;
+        bool slept = false;
+        clock::duration longest{};
+        const auto begun = clock::now();
+        for (auto before = begun; before < begun + 5ms;) {
+            slept = pauses.next(not_polled) > 0 || slept;
+            const auto now = clock::now();
+            longest = std::max(longest, now - before);
+            before = now;
+        }
+        undisturbed = longest < 400us;
+        if (undisturbed) {
+            EXPECT_FALSE(slept);
+        }
+        std::this_thread::sleep_for(1ms); // as if another thread had run
+        EXPECT_GE(pauses.next(not_polled), 20000);
+    }
+    thence::base::scripted_processors = nullptr;
+    thence::base::scripted_wait_for_processor = nullptr;
+    EXPECT_TRUE(undisturbed);
+}
+
+// A helper that displaces other threads is not late itself.
+TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
+    const auto share_of_processor = [](std::atomic<bool> &not_polled, bool polls) {
+        thence::progress::helper_pauses pauses;
+        const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
+        const auto begun = thence::base::read_clock();
+        while (thence::base::read_clock() - begun < 100000000) {
+            not_polled = !polls;
+            if (const auto time = pauses.next(not_polled); time > 0) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(time));
+            }
+        }
+        return static_cast<double>(thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used) /
+               static_cast<double>(thence::base::read_clock() - begun);
+    };
+    std::atomic<bool> not_polled{true};
+    thence::base::scripted_processors = []() noexcept { return true; };
+    const double beside_others = share_of_processor(not_polled, false);
+    const double with_application = share_of_processor(not_polled, true);
+    thence::base::scripted_processors = nullptr;
+    EXPECT_LT(beside_others, 0.2);
+    EXPECT_LT(with_application, 0.08);
+}
+
+TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    std::atomic<bool> stop{false};
+    bool waited = false;
+    std::thread sharing([&] {
+        sched_setaffinity(0, sizeof one, &one);
+        std::thread busy([&] { // inherits the affinity
+            while (!stop) {
+            }
+        });
+        const auto waits = [] {
+            const auto begun = thence::base::read_clock();
+            while (thence::base::read_clock() - begun < 50'000'000) {
+            }
+            return thence::base::has_waited_for_processor(thence::base::read_clock());
+        };
+        for (int tries = 0; tries < 100 && !waited; ++tries) {
+            waited = waits();
+        }
+        bool at_once = true;
+        for (int tries = 0; tries < 100 && at_once; ++tries) { // others may run between two looks
+            at_once = thence::base::has_waited_for_processor(thence::base::read_clock());
+        }
+        EXPECT_FALSE(at_once);
+        stop = true;
+        busy.join();
+    });
+    sharing.join();
+    EXPECT_TRUE(waited);
+}
+
+TEST(processors, are_taken_while_more_threads_run_than_there_are) {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy;
+    for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+        busy.emplace_back([&] {
+            while (!stop.load(std::memory_order_relaxed)) {
+            }
+        });
+    }
+    bool are_taken = false;
+    for (int tries = 0; !are_taken && tries < 10000; ++tries) {
+        std::this_thread::sleep_for(1ms); // an answer is used for so long
+        are_taken = thence::base::processors_are_taken(thence::base::read_clock());
+    }
+    EXPECT_TRUE(are_taken) << "all run beside this thread";
+    stop = true;
+    for (std::thread &each : busy) {
+        each.join();
+    }
+}
+
+} // namespace
