@@ -14,8 +14,10 @@
  *              thence_backoff_pause(&backoff);
  *      }
  *
- *  All loops of Thence that poll pause in this way: the helper thread, blocking calls that must not block in MPI, and
- *  the adapters to OpenMP, oneTBB, Boost.Fiber, threads and pools.
+ *  Loops of Thence that poll pause in this way: blocking calls that must not block in MPI, and the adapters to OpenMP,
+ *  oneTBB, Boost.Fiber, threads and pools. Two do otherwise. The helper thread spins for up to 25 milliseconds before
+ *  it sleeps, and adjusts its sleeps to the processor time that they use. Blocking calls under `THENCE_WAIT=sleep` or
+ *  `yield` test 16 times, then yield, then sleep for up to 1 millisecond.
  *
  *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it spins, with a pause
  *  instruction between polls, for up to 50 microseconds, which is longer than a message usually takes. Then it sleeps.
@@ -23,9 +25,10 @@
  *  find something, which it learns; but at least 3 microseconds and at most `longest`. Where such times are usually
  *  longer than 50 microseconds, the thread spins for a shorter time before it sleeps.
  *
- *  It never yields its processor: a thread that yields beside one that computes runs again after a whole time slice of
- *  the other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread that
- *  sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is one.
+ *  These pauses never yield the processor: a thread that yields beside one that computes runs again after a whole time
+ *  slice of the other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread
+ *  that sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is
+ *  one.
  *
  *  If the thread comes back half a millisecond later than it should, and the system says that it has waited for its
  *  processor, another thread wants that. Then it spins for 10 microseconds at most, and no sleep is shorter than 20
