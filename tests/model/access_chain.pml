@@ -2,10 +2,10 @@
 /*
  * Accesses of sibling tasks to the same data run in order, each once, and nobody touches one that is dead.
  *
- * As in src/dataflow/access_chain.hpp: one thread appends accesses to a chain, each task completes its access on a thread of its
- * own, and flags are passed along the chain. Reads are unordered among each other; kinds are chosen in all ways. Each task has
- * one access here, so it runs when that may run and the task has been submitted. In some runs a read does not end before the next
- * one has begun: all of a group run together.
+ * As in src/dataflow/access_chain.hpp: one thread appends accesses to a chain, each task completes its access on a
+ * thread of its own, and flags are passed along the chain. Reads are unordered among each other; kinds are chosen in
+ * all ways. Each task has one access here, so it runs when that may run and the task has been submitted. In some runs a
+ * read does not end before the next one has begun: all of a group run together.
  *
  * Mutations, each of which must be found:
  *   COUNT_EARLY    a thread lets a task run before it has passed may_run to the next access

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of all active messages (termination.hpp, quiescence.cpp): when two waves say that nothing is left, nothing is.
+ * The end of all active messages: when two waves say that nothing is left, nothing is.
  *
- * Three processes, and at most four messages. A process counts a message in `sent` before it is under way, and in `handled`
- * after its handler has returned, which may send. A wave adds the counts of all processes, which are read at any time, in any
- * order, after the result of the wave before is known.
+ * As in src/am/termination.hpp and src/am/quiescence.cpp.
+ *
+ * Three processes, and at most four messages. A process counts a message in `sent` before it is under way, and in
+ * `handled` after its handler has returned, which may send. A wave adds the counts of all processes, which are read at
+ * any time, in any order, after the result of the wave before is known.
  *
  * Mutations, each of which must be found:
  *   ONE_WAVE       the counts of one wave are compared

@@ -7,12 +7,12 @@ must find a violation; otherwise the model could not detect that fault. Exits wi
 or a C compiler is missing (Debian: spin).
 
 A model that holds need not be checked again before it or a source that it models changes. checked.txt has a hash of each
-model that was checked, with the sources that it names, without their comments. --unless-recorded: a model with the recorded
-hash is not checked. --record: checks the models that have another hash, and records those that hold.
+model that was checked, with the sources that it names, without their comments. A model names each source by its path from
+the root of the repository. --unless-recorded: a model with the recorded hash is not checked. --record: checks the models
+that have another hash, and records those that hold.
 """
 
 import hashlib
-
 import re
 import shutil
 import subprocess
@@ -30,14 +30,14 @@ def recorded():
     return dict(reversed(line.split()) for line in RECORD.read_text().splitlines()) if RECORD.exists() else {}
 
 
-def sources_of(model):
+def sources_of(model, root=ROOT):
     """The sources that a model names."""
-    names = sorted(set(re.findall(r"\b(\w+\.[ch]pp)\b", model.read_text())))
-    found = [path for name in names for path in sorted((ROOT / "src").rglob(name))]
-    lost = [name for name in names if name not in {path.name for path in found}]
-    if lost or not found:
-        sys.exit(f"{model.name} names {', '.join(lost) or 'no source'}{', which src/ does not have' if lost else ''}")
-    return found
+    names = sorted(set(re.findall(r"[\w./-]+\.[ch]pp\b", model.read_text())))
+    lost = [name for name in names if not (root / name).is_file()]
+    if lost or not names:
+        sys.exit(f"{model.name} names {', '.join(lost) or 'no source'}"
+                 f"{', which is no path of a file from the root of the repository' if lost else ''}")
+    return [root / name for name in names]
 
 
 def hash_of(model):

@@ -3,10 +3,10 @@
  * The phases of one continuation. Its runner, its attacher, and visitors (search, cancel, report) change one word.
  * Invariant: while a visitor accesses the operations, no thread runs the continuation and no other visitor accesses it.
  *
- * As in continuation.hpp (for_each_attached) and run.cpp (run_one): the runner exchanges `free` into the word. If
- * the old value was not `attached`, it waits until the word is `attached`. It runs the continuation in phase `free`, in
- * which visitors skip it. The thread that completes the operation may run it at once (run_in_completion) after a
- * compare-and-swap from `attached`; otherwise it queues the continuation.
+ * As in src/core/continuation/continuation.hpp (for_each_attached) and src/core/continuation/run.cpp (run_one): the
+ * runner exchanges `free` into the word. If the old value was not `attached`, it waits until the word is `attached`. It
+ * runs the continuation in phase `free`, in which visitors skip it. The thread that completes the operation may run it
+ * at once (run_in_completion) after a compare-and-swap from `attached`; otherwise it queues the continuation.
  *
  * Mutations, each of which must be found:
  *   PLAIN_TAKE    the waiting runner takes the word with a load and a store instead of a compare-and-swap

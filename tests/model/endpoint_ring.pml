@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queue of an endpoint (ring.hpp, endpoint.cpp): each pushed item is popped exactly once, and the items of a pusher in
- * the order of its pushes. A pusher that finds the ring full pops itself, if it gets the lock.
+ * The queue of an endpoint: each pushed item is popped exactly once, and the items of a pusher in the order of its
+ * pushes. A pusher that finds the ring full pops itself, if it gets the lock.
  *
- * As in ring.hpp: the slot of position p is p mod CAPACITY; its turn is p while it is free, p + 1 while it has the item,
- * p + CAPACITY after the pop. A pusher takes a position by compare-and-swap of `tail`, writes the item, then the turn.
+ * As in src/mpix/messages/ring.hpp and src/mpix/messages/endpoint.cpp: the slot of position p is p mod CAPACITY; its
+ * turn is p while it is free, p + 1 while it has the item, p + CAPACITY after the pop. A pusher takes a position by
+ * compare-and-swap of `tail`, writes the item, then the turn.
  *
  * Mutations, each of which must be found:
  *   PLAIN_TAIL    a pusher takes its position by a load and a store

@@ -3,9 +3,10 @@
  * Enqueued calls begin exactly once, in their order, one at a time, and not before the queue has reached them; and no
  * trigger is lost, though no thread looks again after the queue's own.
  *
- * As in queue.hpp, queue.cpp and queue_progress.cpp (push, triggered, is_triggered, begin_triggered, take_first): a thread
- * that enqueues appends an item under a mutex and then launches the store of its number to the trigger word. The queue
- * stores and looks. Other threads look at any time. Reads of is_triggered() are steps of their own.
+ * As in src/mpix/queues/queue.hpp, src/mpix/queues/queue.cpp and src/mpix/queues/queue_progress.cpp (push, triggered,
+ * is_triggered, begin_triggered, take_first): a thread that enqueues appends an item under a mutex and then launches
+ * the store of its number to the trigger word. The queue stores and looks. Other threads look at any time. Reads of
+ * is_triggered() are steps of their own.
  *
  * Mutations, each of which must be found:
  *   NO_LOCK         a thread begins items although another one does

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A generalized request with a poll function: MPI is told once that it is complete, no poll function runs from then on, no
- * two run at a time, and the object is given back once, when nobody uses it any more.
+ * A generalized request with a poll function: MPI is told once that it is complete, no poll function runs from then on,
+ * no two run at a time, and the object is given back once, when nobody uses it any more.
  *
- * As in request.cpp (complete, poll_claimed, end_claim, release): two threads pass over the list, another one may call
- * MPI_Grequest_complete, or the poll function does. Without libthence that call in the poll function does not come to us:
- * the request is then complete when the function returns. MPI calls release() once, when the request is complete and the
- * program has no handle of it; that may be before the poll function has returned. MPI_Finalize (source.cpp: tear_down;
- * forget_all) empties the list while threads may poll. What nobody has completed by then has failed, so that no wait hangs.
+ * As in src/mpix/grequest/request.cpp (complete, poll_claimed, end_claim, release): two threads pass over the list,
+ * another one may call MPI_Grequest_complete, or the poll function does. Without libthence that call in the poll
+ * function does not come to us: the request is then complete when the function returns. MPI calls release() once, when
+ * the request is complete and the program has no handle of it; that may be before the poll function has returned.
+ * MPI_Finalize (src/mpix/grequest/source.cpp: tear_down; forget_all) empties the list while threads may poll. What
+ * nobody has completed by then has failed, so that no wait hangs.
  *
  * Mutations, each of which must be found:
  *   TELL_WHILE_CLAIMED   MPI is told although a poll function runs

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host queue runs what is enqueued exactly once and in order, by at most one task at a time, and no wake of a suspended
- * queue is lost.
+ * A host queue runs what is enqueued exactly once and in order, by at most one task at a time, and no wake of a
+ * suspended queue is lost.
  *
- * As in host_queue.cpp (push, wake, run): entry k is a call of a function, and behind the first two it waits until the
- * word reaches k. The function of such an entry starts an operation; a thread completes that later, sets the word and
- * calls wake(). Two threads complete operations, so the wake for one entry may come when the next one waits already.
+ * As in src/tbb/queues/host_queue.cpp (push, wake, run): entry k is a call of a function, and behind the first two it
+ * waits until the word reaches k. The function of such an entry starts an operation; a thread completes that later,
+ * sets the word and calls wake(). Two threads complete operations, so the wake for one entry may come when the next one
+ * waits already.
  *
  * Mutations, each of which must be found:
  *   NOT_AGAIN     a task suspends the queue without another look at the word

@@ -4,9 +4,9 @@
  * its registration with the CR's last continuation, new registrations and the freeing of the handle. The CR's slot is
  * recycled exactly once, after its last use.
  *
- * As in request.hpp and request.cpp (drop, became_idle, notify_waiters, add_waiter): `references` holds 1 for the
- * handle and 2 per registered continuation. The waiter sets its flag and then reads the references. A thread that drops
- * a reference reads the flag afterwards.
+ * As in src/core/continuation/request.hpp and src/core/continuation/request.cpp (drop, became_idle, notify_waiters,
+ * add_waiter): `references` holds 1 for the handle and 2 per registered continuation. The waiter sets its flag and then
+ * reads the references. A thread that drops a reference reads the flag afterwards.
  *
  * Mutations, each of which must be found:
  *   LOOK_FIRST    the waiter reads the references before it sets its flag

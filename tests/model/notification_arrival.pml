@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notifications that are waited for (slots.hpp, waiters.cpp): each arrival is found, though the owner looks at a slot only
- * once when it begins to wait, and later at what is marked. If one were missed, the owner would wait for ever. Who takes
- * a value sees the data that were put before it, and one thread takes it.
+ * Notifications that are waited for: each arrival is found, though the owner looks at a slot only once when it begins
+ * to wait, and later at what is marked. If one were missed, the owner would wait for ever. Who takes a value sees the
+ * data that were put before it, and one thread takes it.
  *
- * Two processes put data and set one slot each, the first one twice: its second arrival comes before or after the first
- * was taken. The marks of both slots are in one word. The owner waits for both slots, for the first one again until it
- * has the last value, and disarms itself while it waits for none. Another thread of the owner resets the first slot at
- * any time, and may take any value of it.
+ * As in src/onesided/notification/slots.hpp and src/onesided/notification/waiters.cpp. Two processes put data and set
+ * one slot each, the first one twice: its second arrival comes before or after the first was taken. The marks of both
+ * slots are in one word. The owner waits for both slots, for the first one again until it has the last value, and
+ * disarms itself while it waits for none. Another thread of the owner resets the first slot at any time, and may take
+ * any value of it.
  *
  * Mutations, each of which must be found:
  *   ARMED_FIRST    set() reads `armed` before it stores the slot

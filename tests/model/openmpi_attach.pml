@@ -3,10 +3,11 @@
  * Attaching in the native Open MPI engine concurrently with MPI's completion: every request that is pushed is reported
  * exactly once, in all interleavings.
  *
- * As in openmpi.cpp and push.hpp. Processes: one attacher per request (continuation::attach_single, engine::push), COMPLETERS threads that complete the
- * requests in any order (ompi_request_complete), SEARCHERS threads that poll until all are reported
- * (openmpi_engine::poll and search). As in the code, a request is released only by the thread that runs its
- * continuation, which waits until the continuation is attached. Afterwards another request uses the same memory.
+ * As in src/core/engine/openmpi.cpp and src/core/engine/push.hpp. Processes: one attacher per request
+ * (continuation::attach_single, engine::push), COMPLETERS threads that complete the requests in any order
+ * (ompi_request_complete), SEARCHERS threads that poll until all are reported (openmpi_engine::poll and search). As in
+ * the code, a request is released only by the thread that runs its continuation, which waits until the continuation is
+ * attached. Afterwards another request uses the same memory.
  *
  * The model has sequentially consistent memory. The code needs the order of each thread's own steps; its comments name
  * the memory orders that ensure it.

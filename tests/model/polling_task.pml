@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * At most one task of a runtime polls, and no operation of a task stays outstanding while none polls: in every race of the end of
- * the polling task with tasks that make operations outstanding.
+ * At most one task of a runtime polls, and no operation of a task stays outstanding while none polls: in every race of
+ * the end of the polling task with tasks that make operations outstanding.
  *
- * As in src/core/progress/polling_task.cpp (poll_in_task, require_polling_task). A completion is found by the polling task only.
+ * As in src/core/progress/polling_task.cpp (poll_in_task, require_polling_task). A completion is found by the polling
+ * task only.
  *
  * Mutations, each of which must be found:
  *   LOOKS_FIRST the polling task asks whether anything is outstanding before it says that it no longer runs

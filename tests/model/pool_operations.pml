@@ -3,11 +3,12 @@
  * While operations are outstanding, some thread polls. The counter of operations changes outside of the queue's lock;
  * even so, no worker leaves operations behind for which no other worker was called.
  *
- * As in src/tbb: work_queue.cpp (begin_operation, search, leaves), loop.hpp (run_and_unlock, call_and_unlock_if). A
- * thread that begins an operation counts it. If it is the first one, the thread takes the lock and calls a worker unless
- * one is active or called already. A worker leaves only if it finds no operation while it holds the lock. An operation
- * ends in a poll, or on another thread. A waiting thread polls, too, whether operations are counted or not. It may leave
- * between any two polls; then it calls a worker if operations are outstanding and no thread polls.
+ * As in src/tbb/pools/work_queue.cpp (begin_operation, search, leaves) and src/tbb/workers/loop.hpp (run_and_unlock,
+ * call_and_unlock_if). A thread that begins an operation counts it. If it is the first one, the thread takes the lock
+ * and calls a worker unless one is active or called already. A worker leaves only if it finds no operation while it
+ * holds the lock. An operation ends in a poll, or on another thread. A waiting thread polls, too, whether operations
+ * are counted or not. It may leave between any two polls; then it calls a worker if operations are outstanding and no
+ * thread polls.
  *
  * Mutations, each of which must be found:
  *   COUNT_LATE     the beginning thread checks for workers before it counts

@@ -3,9 +3,10 @@
  * The ready queue: each pushed item is popped exactly once, and one popper gets the items of a thread in the order in
  * which it pushed them.
  *
- * As in ready_queue.hpp: push changes the head of `inbox` (newest first). Where pop finds that `outbox` has a list or is
- * locked, it exchanges BUSY into it, which locks it, and takes the oldest item of its list. Where `outbox` is empty, pop
- * takes the whole inbox with one exchange, keeps the oldest item and appends the others to the current `outbox`.
+ * As in src/core/base/ready_queue.hpp: push changes the head of `inbox` (newest first). Where pop finds that `outbox`
+ * has a list or is locked, it exchanges BUSY into it, which locks it, and takes the oldest item of its list. Where
+ * `outbox` is empty, pop takes the whole inbox with one exchange, keeps the oldest item and appends the others to the
+ * current `outbox`.
  *
  * Mutations, each of which must be found:
  *   PLAIN_PUSH    push writes the head without compare-and-swap

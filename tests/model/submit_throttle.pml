@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that waits in submit() is resumed once, as soon as few of its siblings' tasks are open, or no task runs
- * or is ready: in every race with tasks that end, on workers that go on and on those that leave, and with tasks that are
+ * A thread that waits in submit() is resumed once, as soon as few of its siblings' tasks are open, or no task runs or
+ * is ready: in every race with tasks that end, on workers that go on and on those that leave, and with tasks that are
  * completed by threads that run no tasks.
  *
- * As in src/dataflow: task.hpp (open), waiting.cpp (throttle, resume_throttled), flow.cpp (count_child_down),
- * task_scheduler.cpp (ran, tell_if_idle, suspend_here); in src/tbb: loop.hpp (run_and_unlock). One scope has a counter
- * of open tasks and a flag in one word; a list has those that wait, under a lock of its own; a counter of running tasks
- * is under the scheduler's lock. One submitter is a task, the other one is a thread of the program. Critical sections
- * are atomic here. Another task runs beside them, perhaps for ever: then only the number of open tasks can end the wait.
- * tests/dataflow/schedules runs the real sources.
+ * As in src/dataflow/task.hpp (open), src/dataflow/waiting.cpp (throttle, resume_throttled), src/dataflow/flow.cpp
+ * (count_child_down), src/dataflow/task_scheduler.cpp (ran, tell_if_idle, suspend_here) and src/tbb/workers/loop.hpp
+ * (run_and_unlock). One scope has a counter of open tasks and a flag in one word; a list has those that wait, under a
+ * lock of its own; a counter of running tasks is under the scheduler's lock. One submitter is a task, the other one is
+ * a thread of the program. Critical sections are atomic here. Another task runs beside them, perhaps for ever: then
+ * only the number of open tasks can end the wait. tests/dataflow/schedules runs the real sources.
  *
  * Mutations, each of which must be found:
  *   LEAVES_SILENTLY    a worker that leaves does not tell that no task runs

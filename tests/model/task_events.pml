@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A task is complete once, after its body, its events and its children; the body runs once, after the events of onready;
- * what lowers more events than there are changes nothing.
+ * A task is complete once, after its body, its events and its children; the body runs once, after the events of
+ * onready; what lowers more events than there are changes nothing.
  *
- * As in src/dataflow (task.hpp, flow.cpp, events.cpp): one counter. BODY is held until the body has ended, and while onready
- * runs; CHILDREN while children are not complete. Two threads lower events, one of them tries to lower one too many, and two
- * children complete on threads of their own.
+ * As in src/dataflow/task.hpp, src/dataflow/flow.cpp and src/dataflow/events.cpp: one counter. BODY is held until the
+ * body has ended, and while onready runs; CHILDREN while children are not complete. Two threads lower events, one of
+ * them tries to lower one too many, and two children complete on threads of their own.
  *
  * Mutations, each of which must be found:
  *   NO_HOLD        nothing is held while onready runs

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and finish of a thread communicator in a process (activation.cpp): no thread is between start and finish before all
+ * Start and finish of a thread communicator in a process: no thread is between start and finish before all
  * have called start, none leaves finish before all have called it, a new start does not mix with the finish
  * before, and no thread waits for ever.
  *
- * As in activation.cpp: under the mutex a thread adds its arrival to the list, and the last one changes the state, empties the
- * list and tells all. Each thread waits for its own word, and reads nothing of the activation after that.
+ * As in src/mpix/threadcomm/activation.cpp: under the mutex a thread adds its arrival to the list, and the last one
+ * changes the state, empties the list and tells all. Each thread waits for its own word, and reads nothing of the
+ * activation after that.
  *
  * Mutations, each of which must be found:
  *   SHARED_WORD   the threads wait for one word of the activation, which the next start clears

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives in shared memory (shared_exchange.hpp): each rank reads the contributions of the others to its own epoch, never
- * those to another, nothing is written while it may be read, nobody leaves a barrier before all have arrived, and nobody
- * waits for ever.
+ * Collectives in shared memory: each rank reads the contributions of the others to its own epoch, never those to
+ * another, nothing is written while it may be read, nobody leaves a barrier before all have arrived, and nobody waits
+ * for ever.
  *
- * As in shared_exchange.hpp: before a rank writes buffer k mod 2 of its slot it waits until all have arrived at epoch k - 1;
- * then it writes, sets its number to k, and reads the buffers k mod 2 of ranks that have arrived at epoch k. An epoch is a
- * barrier or reduction (all are read) or a broadcast from rank 0 (the others read it, and it reads nobody). Which, is the same
- * on all ranks and any sequence is tried. A write takes two steps, so that a reader could see it half done.
+ * As in src/mpix/threadcomm/shared_exchange.hpp: before a rank writes buffer k mod 2 of its slot it waits until all
+ * have arrived at epoch k - 1; then it writes, sets its number to k, and reads the buffers k mod 2 of ranks that have
+ * arrived at epoch k. An epoch is a barrier or reduction (all are read) or a broadcast from rank 0 (the others read it,
+ * and it reads nobody). Which, is the same on all ranks and any sequence is tried. A write takes two steps, so that a
+ * reader could see it half done.
  *
  * Mutations, each of which must be found:
  *   NO_OPEN       a rank writes without waiting for those of the round before
