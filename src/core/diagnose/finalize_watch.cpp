@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/diagnose/finalize_watch.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/diagnose/symbolize.hpp"
@@ -40,15 +41,13 @@ finalize_watch::~finalize_watch() {
 
 void finalize_watch::run(const void *where) noexcept try {
     pthread_setname_np(pthread_self(), "thence-stall");
-    const auto begun = std::chrono::steady_clock::now();
-    const auto lasts = [begun] {
-        return seconds(
-            static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count()));
-    };
+    const base::nanoseconds begun = base::read_clock();
+    const auto waited = [begun] { return std::chrono::nanoseconds(base::read_clock() - begun); };
+    const auto lasts = [&waited] { return seconds(static_cast<std::uint64_t>(waited().count())); };
     auto due = base::current_settings().stall; // after that
     bool said = false;
     std::unique_lock guard(mutex_);
-    while (!wake_.wait_until(guard, begun + due, [this] { return returned_; })) {
+    while (!wake_.wait_for(guard, due - waited(), [this] { return returned_; })) {
         guard.unlock();
         print_to_stderr("stall: MPI_Finalize has not returned for " + lasts() + ", called at " +
                         location_of_call(where) + ": it waits for ranks that have not called it, or for messages\n");
