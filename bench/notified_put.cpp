@@ -5,6 +5,7 @@
 #include "measure/benchmark.hpp"
 #include "measure/limit.hpp"
 #include "onesided/exchange.hpp"
+#include "onesided/put_to_itself.hpp"
 
 #include <sched.h>
 
@@ -97,23 +98,9 @@ void on_one_node(measure::work &work) {
     }
 }
 
-// Instructions: a process puts to itself, so that nobody waits.
 void to_itself(measure::work &work) {
-    thence_space space = nullptr;
-    thence_segment segment = nullptr;
-    thence_space_create(MPI_COMM_WORLD, 1, &space);
-    thence_segment_create(space, 64, 1, &segment);
-    const long out = 1;
-    work.count([&](long iterations) {
-        for (long i = 0; i < iterations; ++i) {
-            std::uint32_t value = 0;
-            thence_put_notify(&out, 8, 0, segment, 0, 0, 1, 0, nullptr);
-            thence_notification_wait(segment, 0, 1, nullptr);
-            thence_notification_reset(segment, 0, &value);
-        }
-    });
-    thence_segment_free(&segment);
-    thence_space_free(&space);
+    onesided::count_puts_to_itself(work, 1L,
+                                   [](thence_segment segment) { thence_notification_wait(segment, 0, 1, nullptr); });
 }
 
 void judge(measure::session &session) {

@@ -4,10 +4,10 @@
 // reset without tasks.
 #include "measure/benchmark.hpp"
 #include "measure/limit.hpp"
+#include "onesided/put_to_itself.hpp"
 #include "tasks/waves.hpp"
 
 #include <TAGASPI.h>
-#include <thence/notify.h>
 #include <thence/task_runtime.h>
 
 namespace {
@@ -51,20 +51,7 @@ void flow_alone(measure::work &work) {
 }
 
 void to_itself(measure::work &work) {
-    thence_space space = nullptr;
-    thence_segment segment = nullptr;
-    thence_space_create(MPI_COMM_WORLD, 1, &space);
-    thence_segment_create(space, 64, 1, &segment);
-    const int out = 1;
-    work.count([&](long iterations) {
-        for (long i = 0; i < iterations; ++i) {
-            std::uint32_t value = 0;
-            thence_put_notify(&out, sizeof out, 0, segment, 0, 0, 1, 0, nullptr);
-            thence_notification_reset(segment, 0, &value);
-        }
-    });
-    thence_segment_free(&segment);
-    thence_space_free(&space);
+    onesided::count_puts_to_itself(work, 1, [](thence_segment) {});
 }
 
 void judge(measure::session &session) {

@@ -3,38 +3,10 @@
 // allocation functions by ones that count.
 #include "library.hpp"
 
+#include "measure/count_allocations.hpp"
+
 #include "core/progress/plain_operations.hpp"
 #include "interpose/requests/measured.hpp"
-
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-thread_local long allocations = 0;
-
-void *counted(std::size_t size) noexcept {
-    ++allocations;
-    return std::malloc(size);
-}
-
-} // namespace
-
-[[gnu::noinline]] void *operator new(std::size_t size) {
-    if (void *const made = counted(size)) {
-        return made;
-    }
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    return counted(size);
-}
-[[gnu::noinline]] void operator delete(void *freed) noexcept {
-    std::free(freed);
-}
-[[gnu::noinline]] void operator delete(void *freed, std::size_t) noexcept {
-    std::free(freed);
-}
 
 namespace {
 
@@ -75,9 +47,9 @@ protected:
     }
     static long allocated_in_rounds(MPI_Request &persistent) {
         rounds(persistent);
-        const long before = allocations;
+        const long before = measure::allocations;
         rounds(persistent);
-        return allocations - before;
+        return measure::allocations - before;
     }
     static MPI_Request created() {
         static char buffer[4];

@@ -3,35 +3,16 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
+#include "measure/count_allocations.hpp"
 #include "support.hpp"
 
 namespace {
-int allocations = 0;
-}
 
-// Not inlined, since GCC would warn that memory of malloc() is freed by delete, and vice versa.
-[[gnu::noinline]] void *operator new(std::size_t size) {
-    ++allocations;
-    if (void *room = std::malloc(size)) {
-        return room;
-    }
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void *room) noexcept {
-    std::free(room);
-}
-[[gnu::noinline]] void operator delete(void *room, std::size_t) noexcept {
-    std::free(room);
-}
-
-namespace {
-
-template <class F> int allocated_by(F f) {
-    const int before = allocations;
+template <class F> long allocated_by(F f) {
+    const long before = measure::allocations;
     f();
-    return allocations - before;
+    return measure::allocations - before;
 }
 
 ex::task<int> leaf() {

@@ -17,9 +17,6 @@ namespace ex = thence::ex;
 
 namespace sender_tests {
 
-// The number of calls of operator new.
-extern std::atomic<long> allocations;
-
 using namespace thence::fake;
 
 class senders : public on_fake {

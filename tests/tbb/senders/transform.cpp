@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One operation: it completes once, with the values, the status or the error, when MPI completes it.
+#include "measure/count_allocations.hpp"
 #include "support.hpp"
 
 #include <memory>
@@ -275,10 +276,10 @@ TEST_P(transform_without_testsome, allocates_nothing) {
         ending other;
         ticket u;
         auto cancellable = ex::connect(one(u), receiver{&other, stop.get_token()});
-        const long before = allocations;
+        const long before = measure::allocations;
         ex::start(operation);
         ex::start(cancellable);
-        const long allocated = allocations - before;
+        const long allocated = measure::allocations - before;
         world.complete(t);
         world.complete(u);
         EXPECT_TRUE(eventually([&] { return end.values == 1 && other.values == 1; }));
