@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_STALL in an unchanged program: which calls its threads wait in.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/diagnose/blocked_calls.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/counted.hpp"
 
 #include <atomic>
@@ -19,16 +18,15 @@ namespace progress = thence::progress;
 using thence::interpose::blocking_call;
 using thence::interpose::described_call;
 
-class blocked_calls : public on_fake {
+class blocked_calls : public observed_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
+        observed_calls::SetUp();
         progress::list_calls();
     }
     void TearDown() override {
-        progress::stop_observing_calls();
+        observed_calls::TearDown();
         EXPECT_EQ(diagnose::find_blocked_calls(false).count, 0);
-        on_fake::TearDown();
     }
     static bool has(const std::string &part) {
         const std::string text = diagnose::find_blocked_calls(true).text;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_PROGRESS=always and windows: what is outstanding, and that a rank which computes serves others.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/mpi/handles.hpp"
 #include "core/progress/helper_pauses.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/requests/counted_windows.hpp"
 
@@ -28,18 +27,13 @@ MPI_Win window(int number) {
     return made;
 }
 
-class counted_windows : public on_fake {
+class counted_windows : public counted_calls {
 protected:
-    void SetUp() override {
-        on_fake::SetUp();
-        ASSERT_EQ(progress::count_operations(), nullptr);
-    }
     void TearDown() override {
         for (int i = 0; i < 3; ++i) {
             free_window(i);
         }
-        progress::stop_observing_calls();
-        on_fake::TearDown();
+        counted_calls::TearDown();
     }
     static void free_window(int number) {
         MPI_Win freed = window(number);
@@ -47,16 +41,6 @@ protected:
         freed = MPI_WIN_NULL;
     }
     static long outstanding() { return progress::operations_outstanding(); }
-    static bool helper_polls() {
-        const unsigned long long before = world.progress_calls;
-        for (const auto end = std::chrono::steady_clock::now() + 20s; world.progress_calls <= before + 3;) {
-            std::this_thread::sleep_for(1ms);
-            if (std::chrono::steady_clock::now() > end) {
-                return false;
-            }
-        }
-        return true;
-    }
 };
 
 TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_their_target) {

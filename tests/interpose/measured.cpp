@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_REPORT: what is measured of the program's calls, and what the report says of it.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/base/clock.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/counted.hpp"
 #include "interpose/requests/measured.hpp"
 #include "interpose/waiting/report.hpp"
@@ -34,23 +33,13 @@ using thence::interpose::text_of;
 
 constexpr std::int64_t ms = 1'000'000;
 
-class measured : public on_fake {
+class measured : public observed_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
+        observed_calls::SetUp();
         thence::interpose::reset_measured();
         progress::measure_calls();
         begun_ = thence::base::read_clock();
-    }
-    void TearDown() override {
-        progress::stop_observing_calls();
-        on_fake::TearDown();
-    }
-    static MPI_Request started() {
-        static char buffer[1000];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Irecv(buffer, 1000, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
     }
     // Since SetUp(). Threads may lose their processor at any time, so a test compares what was measured with this.
     std::int64_t elapsed() const { return thence::base::read_clock() - begun_; }
@@ -70,7 +59,7 @@ private:
 };
 
 TEST_P(measured, what_is_waited_after_a_computation_could_have_moved) {
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     std::this_thread::sleep_for(50ms);
     wait_for(r, 20ms);
     const measured_figures found = read_measured();
@@ -85,14 +74,14 @@ TEST_P(measured, what_is_waited_after_a_computation_could_have_moved) {
 }
 
 TEST_P(measured, no_more_could_have_moved_than_was_computed) {
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     std::this_thread::sleep_for(5ms);
     wait_for(r, 60ms);
     const measured_figures found = read_measured();
     EXPECT_GE(found.waiting, 40 * ms);
     EXPECT_GE(found.waiting_after_computed, 5 * ms);
     EXPECT_LE(found.waiting_after_computed, elapsed() - found.waiting) << "it has computed in the rest of the time";
-    r = started();
+    r = started(1000);
     wait_for(r, 60ms); // at once
     const measured_figures both = read_measured();
     EXPECT_GE(both.waiting, 80 * ms);
@@ -104,10 +93,10 @@ TEST_P(measured, an_operation_of_a_thread_that_has_ended_is_not_one_of_the_next_
     MPI_Request r = MPI_REQUEST_NULL;
     std::int64_t begun = 0;
     std::thread([&] {
-        MPI_Request blocked = started();
+        MPI_Request blocked = started(1000);
         wait_for(blocked, 100ms); // a time in calls, which is no computation
         begun = thence::base::read_clock();
-        r = started();
+        r = started(1000);
     }).join();
     const measured_figures before = read_measured();
     std::thread([&] { wait_for(r, 80ms); }).join(); // at once
@@ -117,7 +106,7 @@ TEST_P(measured, an_operation_of_a_thread_that_has_ended_is_not_one_of_the_next_
 }
 
 TEST_P(measured, what_completes_while_the_program_computes_is_early) {
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     std::this_thread::sleep_for(1ms);
     world.complete(r);
     int flag = 0;
@@ -143,12 +132,12 @@ TEST_P(measured, what_completes_while_the_program_computes_is_early) {
 }
 
 TEST_P(measured, what_is_complete_at_once_or_freed_is_not_early) {
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     const ticket freed = world.ticket_of(r);
     MPI_Request_free(&r);
     std::this_thread::sleep_for(1ms);
     world.complete(freed);
-    MPI_Request other = started();
+    MPI_Request other = started(1000);
     world.complete(other); // without a computation
     MPI_Wait(&other, MPI_STATUS_IGNORE);
     const measured_figures found = read_measured();
@@ -157,7 +146,7 @@ TEST_P(measured, what_is_complete_at_once_or_freed_is_not_early) {
 }
 
 TEST_P(measured, of_several_only_what_a_call_completes_counts) {
-    MPI_Request r[] = {started(), MPI_REQUEST_NULL, started()};
+    MPI_Request r[] = {started(1000), MPI_REQUEST_NULL, started(1000)};
     std::this_thread::sleep_for(10ms);
     const ticket first = world.ticket_of(r[0]);
     std::thread one([&] {
@@ -178,7 +167,7 @@ TEST_P(measured, of_several_only_what_a_call_completes_counts) {
 // As MPI may do it on two threads: one is in the call that completes an operation when the other starts the next one,
 // whose request has the same handle.
 TEST_P(measured, the_next_operation_with_the_same_handle_is_another) {
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     const MPI_Request handle = r;
     std::this_thread::sleep_for(1ms);
     world.complete(r);
@@ -247,7 +236,7 @@ TEST_P(measured, blocking_calls_are_apart) {
 TEST_P(measured, nothing_is_measured_once_the_program_uses_thence) {
     cr c;
     EXPECT_FALSE(progress::measures_calls());
-    MPI_Request r = started();
+    MPI_Request r = started(1000);
     world.complete(r);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     EXPECT_EQ(read_measured().operations, 0);

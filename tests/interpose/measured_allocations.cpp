@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // With THENCE_REPORT calls allocate nothing, once there have been as many operations before. This program replaces the
 // allocation functions by ones that count.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "measure/count_allocations.hpp"
 
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/measured.hpp"
 
 namespace {
@@ -13,18 +12,8 @@ namespace {
 using namespace thence::fake;
 namespace progress = thence::progress;
 
-class measured_calls : public on_fake {
+class measured_calls : public observed_calls {
 protected:
-    void TearDown() override {
-        progress::stop_observing_calls();
-        on_fake::TearDown();
-    }
-    static MPI_Request started() {
-        static char buffer[4];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
-    }
     // One of each form, on requests of both kinds.
     static void rounds(MPI_Request &persistent) {
         for (int round = 0; round < 20; ++round) {
@@ -50,12 +39,6 @@ protected:
         const long before = measure::allocations;
         rounds(persistent);
         return measure::allocations - before;
-    }
-    static MPI_Request created() {
-        static char buffer[4];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Recv_init(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
     }
 };
 

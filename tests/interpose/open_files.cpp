@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_PROGRESS=always on an MPI that allows no second thread while a file is open, as Open MPI.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/base/clock.hpp"
 #include "core/base/processors.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 
 #include <chrono>
@@ -16,33 +15,15 @@ using namespace thence::fake;
 using namespace std::chrono_literals;
 namespace progress = thence::progress;
 
-class open_files : public on_fake {
+class open_files : public counted_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
         thence::base::scripted_processors = []() noexcept { return false; }; // a helper that waits for something spins
-        ASSERT_EQ(progress::count_operations(), nullptr);
+        counted_calls::SetUp();
     }
     void TearDown() override {
-        progress::stop_observing_calls();
+        counted_calls::TearDown();
         thence::base::scripted_processors = nullptr;
-        on_fake::TearDown();
-    }
-    static MPI_Request started() {
-        static char buffer[4];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
-    }
-    static bool helper_polls() {
-        const unsigned long long before = world.progress_calls;
-        for (const auto end = std::chrono::steady_clock::now() + 20s; world.progress_calls <= before + 3;) {
-            std::this_thread::sleep_for(1ms);
-            if (std::chrono::steady_clock::now() > end) {
-                return false;
-            }
-        }
-        return true;
     }
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_PROGRESS=always: what interposed calls count, and when the helper thread makes progress for the program.
 #include "exposure.hpp"
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/base/settings.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/requests/counted.hpp"
 
@@ -13,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <sched.h>
 #include <string>
 #include <thread>
@@ -25,44 +23,10 @@ using namespace thence::fake;
 using namespace std::chrono_literals;
 namespace progress = thence::progress;
 
-class plain_operations : public on_fake {
+class plain_operations : public counted_calls {
 protected:
-    void SetUp() override {
-        on_fake::SetUp();
-        ASSERT_EQ(progress::count_operations(), nullptr);
-    }
-    void TearDown() override {
-        progress::stop_observing_calls();
-        on_fake::TearDown();
-    }
     static long outstanding() { return progress::operations_outstanding(); }
 
-    static MPI_Request started() {
-        static char buffer[4];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
-    }
-    static MPI_Request created() {
-        static char buffer[4];
-        MPI_Request r = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPI_Recv_init(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
-        return r;
-    }
-    // The helper has made progress since, without a call of this thread.
-    static bool helper_polls() {
-        const unsigned long long before = world.progress_calls;
-        return eventually_alone([&] { return world.progress_calls > before + 3; });
-    }
-    static bool eventually_alone(const std::function<bool()> &done) {
-        for (const auto end = std::chrono::steady_clock::now() + 20s; !done();) {
-            std::this_thread::sleep_for(1ms);
-            if (std::chrono::steady_clock::now() > end) {
-                return false;
-            }
-        }
-        return true;
-    }
     // It may be about to poll, and have lost its processor: then it does so once more.
     static bool helper_stays_away() {
         for (int i = 0; i < 5; ++i) {
@@ -477,10 +441,10 @@ std::string status_of_thread(const std::string &name) {
     return {};
 }
 
-class where_the_helper_runs : public on_fake {
+class where_the_helper_runs : public observed_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
+        observed_calls::SetUp();
         cpu_set_t allowed;
         ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
         while (!CPU_ISSET(first_, &allowed)) {
@@ -488,10 +452,9 @@ protected:
         }
     }
     void TearDown() override {
-        progress::stop_observing_calls();
+        observed_calls::TearDown();
         unsetenv("THENCE_PROGRESS_CPU");
         thence::base::read_settings();
-        on_fake::TearDown();
     }
     // Starts the helper with this setting. @return whether it is bound to this list, as the kernel writes it.
     static bool is_bound(const std::string &setting, const std::string &list) {

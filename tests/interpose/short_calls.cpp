@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that neither start nor end an operation which is counted: the program does not compute in them.
 #include "exposure.hpp"
-#include "library.hpp"
+#include "observed_calls.hpp"
 
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/measured.hpp"
 
 #include <cstdint>
@@ -43,17 +42,16 @@ const short_call calls[] = {
 #endif
 };
 
-class short_calls : public on_fake {
+class short_calls : public observed_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
+        observed_calls::SetUp();
         pending = world.start();
     }
     void TearDown() override {
-        progress::stop_observing_calls();
+        observed_calls::TearDown();
         world.complete(pending);
         MPI_Wait(&pending, MPI_STATUS_IGNORE);
-        on_fake::TearDown();
     }
     static std::uint64_t noted() {
         std::uint64_t sum = 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // THENCE_TRACE in an unchanged program: what is recorded of its calls.
-#include "library.hpp"
+#include "observed_calls.hpp"
 
 #include "core/diagnose/trace_events.hpp"
 #include "core/diagnose/traced_calls.hpp"
 #include "core/progress/helper_log.hpp"
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/counted.hpp"
 
 #include <array>
@@ -24,17 +23,13 @@ using thence::interpose::call_kind;
 using thence::interpose::described_call;
 using thence::interpose::timed_call;
 
-class traced_calls : public on_fake {
+class traced_calls : public observed_calls {
 protected:
     void SetUp() override {
-        on_fake::SetUp();
+        observed_calls::SetUp();
         limit(1000);
         since_ = static_cast<std::int64_t>(diagnose::now_ns());
         progress::trace_calls();
-    }
-    void TearDown() override {
-        progress::stop_observing_calls();
-        on_fake::TearDown();
     }
     // So many more than were recorded by other tests.
     static void limit(std::size_t calls) { diagnose::set_call_limit(write_to(nullptr, 0).calls + calls); }
