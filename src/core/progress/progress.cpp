@@ -241,6 +241,13 @@ void found_nothing() noexcept {
     }
 }
 
+// The helper first: until it has ended, a callback on it may start a progress thread.
+void end_threads() noexcept {
+    helper_tear_down();
+    threads_tear_down();
+    polling_task_tear_down();
+}
+
 } // namespace
 
 void set_up(bool interposed) {
@@ -261,10 +268,7 @@ void leave_before_finalize() noexcept {
         hook_ = hook_kind::none;
     }
     if (mpi::finalize_forbids_other_threads()) {
-        threads_tear_down();
-        helper_tear_down();
-        threads_tear_down(); // a callback on the helper may have started one meanwhile
-        polling_task_tear_down();
+        end_threads();
     }
 }
 
@@ -275,10 +279,7 @@ void wake() noexcept {
 }
 
 void tear_down() noexcept {
-    threads_tear_down();
-    helper_tear_down();
-    threads_tear_down(); // as above
-    polling_task_tear_down();
+    end_threads();
     hook_tear_down();
     awake.store(false);
     mpi_finalizes_ = false;

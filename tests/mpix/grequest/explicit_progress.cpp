@@ -252,6 +252,17 @@ TEST_P(finalized_polls, complete_a_request_whose_work_has_ended) {
     w.expect_over();
 }
 
+TEST_P(finalized_polls, may_start_a_progress_thread_that_is_forgotten) {
+    async_work a;
+    a.inside = [&](thence_async_thing) {
+        block();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // now MPI_Finalize waits for the helper
+        EXPECT_EQ(thence_start_progress_thread(THENCE_STREAM_NULL), MPI_SUCCESS);
+    };
+    finalize_while_polled([&] { a.start(); });
+    EXPECT_FALSE(thence::progress::any_outstanding());
+}
+
 TEST_P(finalized_polls, count_an_async_function_once) {
     for (const int until : {1, 2}) { // done now, or later
         async_work a;
