@@ -4,7 +4,7 @@
 // broadcast, and those of them that the ranks of a column use in one more along that column.
 #pragma once
 
-#include "steps.hpp"
+#include "tile_operations.hpp"
 
 #include <vector>
 
@@ -23,7 +23,7 @@ public:
     }
 
     void run() {
-        steps todo(a_);
+        tile_operations todo(a_);
         for (int k = 0; k < a_.tiles(); ++k) {
             if (k % grid_.columns() == grid_.column()) {
                 make_panel(todo, k);
@@ -38,7 +38,7 @@ public:
 private:
     int count(std::size_t tiles) const { return static_cast<int>(tiles * a_.tile_size()); }
 
-    void make_panel(steps &todo, int k) {
+    void make_panel(tile_operations &todo, int k) {
         const bool owner = grid_.mine(k, k);
         if (owner) {
             todo.factorize_diagonal(k);
@@ -91,7 +91,7 @@ private:
             }
         }
     }
-    void update(steps &todo, int k) {
+    void update(tile_operations &todo, int k) {
         to_update_.clear();
         for (int j = k + 1; j < a_.tiles(); ++j) {
             for (int i = j; i < a_.tiles(); ++i) {

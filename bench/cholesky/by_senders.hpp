@@ -8,7 +8,7 @@
 #pragma once
 
 #include "one_shot_event.hpp"
-#include "steps.hpp"
+#include "tile_operations.hpp"
 
 #include <exception>
 #include <thence/pools.hpp>
@@ -49,7 +49,7 @@ public:
     }
 
     void run() {
-        steps todo(a_);
+        tile_operations todo(a_);
         ex::simple_counting_scope scope;
         final_ = std::vector<one_shot_event>(final_.size());
         for (int k = 0; k < a_.tiles(); ++k) {
@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    ex::task<> compute(steps &todo, ex::simple_counting_scope &scope, int i, int j) {
+    ex::task<> compute(tile_operations &todo, ex::simple_counting_scope &scope, int i, int j) {
         const auto first = pools_.workers(thence::urgency::high);
         for (int k = 0; k < j; ++k) {
             if (k == 0 || !final(i, k).is_set() || !final(j, k).is_set()) {

@@ -10,7 +10,7 @@
 
 namespace {
 
-namespace library = thence::libthence_tasks;
+namespace libthence_tasks = thence::libthence_tasks;
 using thence::dataflow::this_thread;
 
 static_assert(THENCE_FLOW_IN == static_cast<int>(thence::access_kind::in));
@@ -23,7 +23,7 @@ constinit thread_local int failure = 0;
 
 thence::detail::flow_state &current_flow() {
     thence::dataflow::task *const running = this_thread().running;
-    return running != nullptr ? *running->runs_in : library::default_flow();
+    return running != nullptr ? *running->runs_in : libthence_tasks::default_flow();
 }
 
 // Calls `what`, and turns exceptions into codes.
@@ -131,7 +131,7 @@ int thence_flow_taskwait_on(size_t count, const thence_flow_access *accesses) {
     }
     return coded([&] {
         const converted own(count, accesses);
-        library::wait_for_accesses(current_flow(), own.all().data(), own.all().size());
+        libthence_tasks::wait_for_accesses(current_flow(), own.all().data(), own.all().size());
     });
 }
 
@@ -156,25 +156,25 @@ int thence_flow_spawn(void (*body)(void *), void *args, void (*completed)(void *
 }
 
 void *thence_flow_current(void) {
-    return library::running_task();
+    return libthence_tasks::running_task();
 }
 
 int thence_flow_block(void *task) {
     if (task == nullptr || task != thence_flow_current()) {
         return EPERM;
     }
-    return library::block() ? 0 : EPERM;
+    return libthence_tasks::block() ? 0 : EPERM;
 }
 
 int thence_flow_unblock(void *task) {
     if (task == nullptr) {
         return EINVAL;
     }
-    return library::unblock(static_cast<thence::detail::dataflow_task *>(task)) ? 0 : EALREADY;
+    return libthence_tasks::unblock(static_cast<thence::detail::dataflow_task *>(task)) ? 0 : EALREADY;
 }
 
 int thence_flow_raise(void *task, uint64_t n) {
-    if (library::raise(static_cast<thence::detail::dataflow_task *>(task), n)) [[likely]] {
+    if (libthence_tasks::raise(static_cast<thence::detail::dataflow_task *>(task), n)) [[likely]] {
         return 0;
     }
     return task == nullptr ? EINVAL : EPERM;
@@ -185,13 +185,13 @@ int thence_flow_lower(void *task, uint64_t n) {
 }
 
 int thence_flow_lower_error(void *task, uint64_t n, int error) {
-    return library::lower(static_cast<thence::detail::dataflow_task *>(task), n, error) ? 0 : EINVAL;
+    return libthence_tasks::lower(static_cast<thence::detail::dataflow_task *>(task), n, error) ? 0 : EINVAL;
 }
 
 int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns) {
     std::uint64_t slept = 0;
     try {
-        slept = library::sleep_ns(ns);
+        slept = libthence_tasks::sleep_ns(ns);
     } catch (...) {
         return ENOMEM;
     }
@@ -202,7 +202,7 @@ int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns) {
 }
 
 int thence_flow_workers(void) {
-    return library::workers_of(current_flow());
+    return libthence_tasks::workers_of(current_flow());
 }
 
 void thence_flow_on_idle(int (*poll)(void)) {
@@ -222,7 +222,7 @@ int thence_flow_report(void (*tell)(const thence_flow_waiting *, void *), void *
         void *data;
     } to{tell, data};
     return coded([&] {
-        library::report_waiting(
+        libthence_tasks::report_waiting(
             [](const thence::detail::task_report &one, void *argument) {
                 const thence_flow_waiting line{one.label, one.submitted_at, one.state, one.events};
                 static_cast<report *>(argument)->tell(&line, static_cast<report *>(argument)->data);

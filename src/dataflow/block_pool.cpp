@@ -49,7 +49,7 @@ std::size_t size_of(int size_class) {
 }
 
 // What all threads share, under its lock. Never destroyed: threads that outlive main() may still give blocks.
-struct depot {
+struct shared_blocks {
     base::spin_lock lock;
     chunk *first[block_pool::sizes] = {};
     chunk *last[block_pool::sizes] = {};
@@ -57,7 +57,7 @@ struct depot {
     large_block *large = nullptr;
     std::size_t held = 0;
 };
-constinit depot shared;
+constinit shared_blocks shared;
 
 void unlink(chunk *one) {
     (one->before == nullptr ? shared.first[one->size_class] : one->before->next) = one->next;

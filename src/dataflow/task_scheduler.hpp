@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads that run the tasks of one flow, and the queue of its ready tasks: the loop of tbb/workers/loop.hpp, on an
 // arena. All its runners are workers. Between two tasks a worker calls the busy poll, at most every 20 microseconds.
-// After 200 searches in vain it calls the idle poll for a short time, then leaves. So does one whose thread is to resume
-// a suspended stack, since only a thread outside of the loop does that.
+// After 200 searches in vain it calls the idle poll for a short time, then leaves. So does one whose thread is to
+// resume a suspended stack, since only a thread outside of the loop does that.
 //
 // Invariants, under the lock, beside those of the loop:
 //  - A polling worker (`polling_`) counts as searching until the watchdog finds that a call of its poll lasts long

@@ -68,7 +68,7 @@ int blocked_task::block() noexcept {
 // The runtime has refused to block the task, but another thread is about to call its unblock(), or has called it. That
 // call must have ended before the task ends. Then the runtime is asked again, so that unblock() meets a block(), which
 // need not block the task any more.
-void blocked_task::meet_unblock() noexcept {
+void blocked_task::wait_for_unblock() noexcept {
     const std::atomic<unsigned> &calls = under_way_for(task_.handle);
     for (base::spin_wait wait; calls.load(std::memory_order_acquire) != 0;) {
         wait();
@@ -81,18 +81,18 @@ void blocked_task::poll() noexcept {
     close_polling_calls_at_finalize();
     state expected = state::waits;
     if (!state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel)) {
-        meet_unblock();
+        wait_for_unblock();
         return;
     }
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     bool has_slept = false;
     while (state_.load(std::memory_order_acquire) != state::done) {
-        if (try_to_come_in()) {
+        if (try_enter_mpi()) {
             if (std::exchange(has_slept, false)) {
                 progress::catch_up_after_sleep();
             }
             const bool ran = continuation::make_progress() != 0;
-            polling_call::go_out();
+            polling_call::leave_mpi();
             if (ran) {
                 progress::found(backoff);
             } else {

@@ -40,7 +40,7 @@ private:
 
     static int unblock(int error, MPI_Status *, void *data) noexcept;
     void poll() noexcept;
-    void meet_unblock() noexcept;
+    void wait_for_unblock() noexcept;
 
     thence_task task_;
     int error_ = MPI_SUCCESS;

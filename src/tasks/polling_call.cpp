@@ -31,7 +31,7 @@ void close_polling_calls_at_finalize() noexcept {
     continuation::add_finalize_functions(at_finalize);
 }
 
-bool try_to_come_in() noexcept {
+bool try_enter_mpi() noexcept {
     inside.fetch_add(1);
     if (!closed.load()) [[likely]] {
         return true;
@@ -40,8 +40,8 @@ bool try_to_come_in() noexcept {
     return false;
 }
 
-void polling_call::come_in() const noexcept {
-    if (try_to_come_in()) [[likely]] {
+void polling_call::enter_mpi() const noexcept {
+    if (try_enter_mpi()) [[likely]] {
         return;
     }
     for (;;) {
@@ -51,7 +51,7 @@ void polling_call::come_in() const noexcept {
     }
 }
 
-void polling_call::go_out() noexcept {
+void polling_call::leave_mpi() noexcept {
     inside.fetch_sub(1, std::memory_order_release);
 }
 
@@ -66,11 +66,11 @@ void polling_call::list(const thence_task &waits) noexcept {
         last = this;
         ++counts.listed;
     }
-    come_in();
+    enter_mpi();
 }
 
 void polling_call::unlist() noexcept {
-    go_out();
+    leave_mpi();
     const std::scoped_lock guard(mutex);
     (previous == nullptr ? first : previous->next) = next;
     (next == nullptr ? last : next->previous) = previous;

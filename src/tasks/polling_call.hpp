@@ -2,7 +2,7 @@
 // Calls of tasks that wait by tests, since no continuation can wait for them: a probe, one of several requests, a
 // persistent request. They are listed for reports, and MPI_Finalize stops them.
 //
-// Invariant: a listed call is in MPI, or runs callbacks, only between come_in() and go_out(). After close() has
+// Invariant: a listed call is in MPI, or runs callbacks, only between enter_mpi() and leave_mpi(). After close() has
 // returned, none is there, and none comes in again: its task stays blocked.
 #pragma once
 
@@ -28,11 +28,11 @@ struct polling_call {
 
     bool is_listed() const noexcept { return task.runtime != nullptr; }
 
-    // Lists the call, and comes in. The destructor goes out.
+    // Lists the call, and enters MPI. The destructor leaves it.
     void list(const thence_task &waits) noexcept;
     // Does not return after close(): the task stays blocked for ever.
-    void come_in() const noexcept;
-    static void go_out() noexcept;
+    void enter_mpi() const noexcept;
+    static void leave_mpi() noexcept;
 
     const char *name;
     const void *where;
@@ -48,11 +48,11 @@ private:
 };
 
 // False after close(): who polls for a task must not go on.
-bool try_to_come_in() noexcept;
+bool try_enter_mpi() noexcept;
 
-// No call comes in before open(). Waits until all have gone out.
+// No call enters MPI before open_polling_calls(). Waits until all have left.
 void close_polling_calls() noexcept;
-// To be called before the first try_to_come_in(): the end of the library closes them.
+// To be called before the first try_enter_mpi(): the end of the library closes them.
 void close_polling_calls_at_finalize() noexcept;
 void open_polling_calls() noexcept;
 

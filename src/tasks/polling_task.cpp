@@ -13,17 +13,17 @@ namespace {
 // A table of ALPI is never freed, so a task may still use it when the runtime has been removed.
 std::atomic<const thence_task_runtime *> runtime_{nullptr};
 
-void poll(void *runtime) {
-    const auto &here = *static_cast<const thence_task_runtime *>(runtime);
+void poll(void *data) {
+    const auto &runtime = *static_cast<const thence_task_runtime *>(data);
     for (progress::task_turn turn = progress::poll_in_task(); !turn.ends; turn = progress::poll_in_task()) {
-        here.sleep_for(turn.pause, nullptr);
+        runtime.sleep_for(turn.pause, nullptr);
     }
 }
 
 bool start() noexcept {
-    const thence_task_runtime *const here = runtime_.load(std::memory_order_acquire);
-    return here != nullptr &&
-           here->spawn(&poll, const_cast<thence_task_runtime *>(here), nullptr, nullptr, "Thence polls") == 0;
+    const thence_task_runtime *const runtime = runtime_.load(std::memory_order_acquire);
+    return runtime != nullptr &&
+           runtime->spawn(&poll, const_cast<thence_task_runtime *>(runtime), nullptr, nullptr, "Thence polls") == 0;
 }
 
 } // namespace

@@ -25,7 +25,7 @@ std::function<void()> thence::fake::in_win_flush;
 
 namespace {
 
-[[maybe_unused]] const bool told = thence::interpose::say_loaded(
+[[maybe_unused]] const bool registered = thence::interpose::register_lookup(
     []() noexcept { return thence::interpose::interposition{true, true, true, nullptr, nullptr, nullptr}; });
 
 // A blocking call as a loop of its nonblocking form, which makes progress.

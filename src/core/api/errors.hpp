@@ -23,9 +23,9 @@ struct renamed_argument {
 
 // The call that the user wrote.
 struct public_call {
-    constexpr public_call(const char *its_name, std::span<const renamed_argument> arguments = {},
+    constexpr public_call(const char *function_name, std::span<const renamed_argument> arguments = {},
                           int of_array = -1) noexcept
-        : name(its_name), renamed(arguments), index(of_array) {}
+        : name(function_name), renamed(arguments), index(of_array) {}
 
     const char *name;
     std::span<const renamed_argument> renamed;

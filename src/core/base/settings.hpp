@@ -96,7 +96,7 @@ struct settings {
     bool check_streams = false;         // report two threads in calls of one stream
     bool onesided_messages = false;     // THENCE_ONESIDED=messages
 
-    const setting_state &of(setting which) const { return states[static_cast<std::size_t>(which)]; }
+    const setting_state &state_of(setting which) const { return states[static_cast<std::size_t>(which)]; }
     bool operator==(const settings &) const = default;
 };
 

@@ -49,12 +49,12 @@ void visit_operations(engine::operation_visitor visit, void *context) {
 }
 
 void call_finalize_functions(void (*finalize_functions::*function)() noexcept) noexcept {
-    std::array<const finalize_functions *, most_finalize_functions> now{};
+    std::array<const finalize_functions *, most_finalize_functions> functions{};
     {
         const std::scoped_lock guard(finalize_functions_mutex);
-        now = all_finalize_functions;
+        functions = all_finalize_functions;
     }
-    for (const finalize_functions *each : now) {
+    for (const finalize_functions *each : functions) {
         if (each != nullptr && each->*function != nullptr) {
             (each->*function)();
         }
@@ -197,12 +197,12 @@ void add_finalize_functions(const finalize_functions &added) noexcept {
 
 bool add_finalize_function(finalize_function *added) noexcept {
     const std::scoped_lock guard(finalize_functions_mutex);
-    const auto place = std::ranges::find_if(functions_of_libraries,
-                                            [&](finalize_function *each) { return each == nullptr || each == added; });
-    if (place == functions_of_libraries.end()) {
+    const auto free_entry = std::ranges::find_if(
+        functions_of_libraries, [&](finalize_function *each) { return each == nullptr || each == added; });
+    if (free_entry == functions_of_libraries.end()) {
         return false;
     }
-    *place = added;
+    *free_entry = added;
     return true;
 }
 

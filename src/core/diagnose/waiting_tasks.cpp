@@ -57,25 +57,25 @@ struct visit {
 };
 
 void add_task(const thence_waiting_task *task, void *data) {
-    const visit &of = *static_cast<visit *>(data);
+    const visit &visited = *static_cast<visit *>(data);
     std::string text = "task ";
     if (task->label != nullptr) {
         text.append("\"").append(task->label).append("\" ");
     }
-    text.append("of ").append(of.runtime).append(" ").append(task->state != nullptr ? task->state : "waits");
-    of.found->lines.push_back({text, task->submitted_at});
+    text.append("of ").append(visited.runtime).append(" ").append(task->state != nullptr ? task->state : "waits");
+    visited.found->lines.push_back({text, task->submitted_at});
 }
 
 void add_runtime(const thence_task_runtime &runtime, void *data) {
-    visit of{static_cast<waiting_tasks *>(data), runtime.name};
+    visit visited{static_cast<waiting_tasks *>(data), runtime.name};
     if (runtime.waiting == nullptr) {
         return;
     }
     std::uint64_t active = 0;
-    if (runtime.waiting(&add_task, &of, &active) != 0) {
+    if (runtime.waiting(&add_task, &visited, &active) != 0) {
         active = std::max<std::uint64_t>(active, 1); // it cannot say, so it may run
     }
-    of.found->active += active;
+    visited.found->active += active;
 }
 
 } // namespace

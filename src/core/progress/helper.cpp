@@ -59,29 +59,30 @@ std::atomic<int> workers_inside_{0};
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
 // A sleep that a worker can end.
-std::mutex nap_mutex_;
-std::condition_variable &nap_ends_ = *new std::condition_variable;
-std::atomic<bool> naps_{false}; // becomes true under the mutex
+std::mutex sleep_mutex_;
+std::condition_variable &sleep_ends_ = *new std::condition_variable;
+std::atomic<bool> sleeps_{false}; // becomes true under the mutex
 
-void nap(nanoseconds time) noexcept {
-    std::unique_lock guard(nap_mutex_);
-    naps_.store(true, std::memory_order_relaxed);
-    nap_ends_.wait_for(guard, std::chrono::nanoseconds(time), [] { return !naps_.load(std::memory_order_relaxed); });
-    naps_.store(false, std::memory_order_relaxed);
+void timed_sleep(nanoseconds time) noexcept {
+    std::unique_lock guard(sleep_mutex_);
+    sleeps_.store(true, std::memory_order_relaxed);
+    sleep_ends_.wait_for(guard, std::chrono::nanoseconds(time),
+                         [] { return !sleeps_.load(std::memory_order_relaxed); });
+    sleeps_.store(false, std::memory_order_relaxed);
 }
 
-void end_nap() noexcept {
-    if (naps_.load(std::memory_order_relaxed)) {
-        const std::scoped_lock guard(nap_mutex_);
-        naps_.store(false, std::memory_order_relaxed);
-        nap_ends_.notify_one();
+void end_sleep() noexcept {
+    if (sleeps_.load(std::memory_order_relaxed)) {
+        const std::scoped_lock guard(sleep_mutex_);
+        sleeps_.store(false, std::memory_order_relaxed);
+        sleep_ends_.notify_one();
     }
 }
 
 // @return whether it slept.
 bool pause_for(nanoseconds time) noexcept {
-    if (time > pace::longest) {
-        nap(time);
+    if (time > sleep_adjustment::longest) {
+        timed_sleep(time);
     } else if (time > 0) {
         const timespec pause{0, time};
         nanosleep(&pause, nullptr);
@@ -95,7 +96,7 @@ bool pause_for(nanoseconds time) noexcept {
 bool pause_after_miss(helper_pauses &pauses) noexcept {
     const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
     // The workers find the next completion sooner, and want the processor.
-    return pause_for(workers_helped ? pace::longest : pauses.next(nobody_polled));
+    return pause_for(workers_helped ? sleep_adjustment::longest : pauses.next(nobody_polled));
 }
 
 void rest() noexcept {
@@ -187,7 +188,7 @@ void bind_this_thread() noexcept {
     }
     if (const int error = pthread_setaffinity_np(pthread_self(), sizeof wanted, &wanted); error != 0) {
         std::fprintf(stderr, "thence: THENCE_PROGRESS_CPU=%s: the helper thread cannot be bound to it: %s\n",
-                     chosen.of(base::setting::progress_cpu).in_force.c_str(), std::strerror(error));
+                     chosen.state_of(base::setting::progress_cpu).in_force.c_str(), std::strerror(error));
     }
 }
 
@@ -253,7 +254,7 @@ bool help_while_idle() noexcept {
     if (!has_work()) {
         return false;
     }
-    end_nap(); // the worker leaves before the nap would end
+    end_sleep(); // the worker leaves before the sleep would end
     workers_helped_.store(true, std::memory_order_relaxed);
     return help_on_worker();
 }

@@ -26,7 +26,7 @@ using base::read_clock;
 //
 // So if C is more than the latency of a blocked MPI_Wait, a helper that uses half of a processor has more than twice
 // that latency.
-class pace {
+class sleep_adjustment {
 public:
     // Called before the first sleep of a series.
     void begin() noexcept { sleeps_ = 0; }
@@ -101,7 +101,8 @@ private:
 // The pauses of backoff.hpp, with these differences:
 //  - A thread that has its processor alone spins for 25 ms before the first sleep, as MPI_Wait does. Even the shortest
 //    sleep would delay a message tenfold.
-//  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
+//  - After that a sleep is at most as long as `sleep_adjustment` says, and after ten seconds at most as long as its
+//    longest.
 //  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
 //    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls often for a while
 //    after a poll that has moved data. If the application also polls often, as workers do between tasks, it sleeps for
@@ -134,12 +135,12 @@ public:
         }
         if (!sleeps_) {
             sleeps_ = true;
-            pace_.begin();
+            adjustment_.begin();
         }
-        const nanoseconds bound = waited < spins_until      ? pace::shortest
-                                  : waited < adjusted_until ? pace_.next()
-                                                            : pace::longest;
-        return sleep_from(backoff_, now, std::min(sleep, bound), pace::longest);
+        const nanoseconds bound = waited < spins_until      ? sleep_adjustment::shortest
+                                  : waited < adjusted_until ? adjustment_.next()
+                                                            : sleep_adjustment::longest;
+        return sleep_from(backoff_, now, std::min(sleep, bound), sleep_adjustment::longest);
     }
     // The length of a sleep with which the helper uses a thirtieth of a processor.
     nanoseconds small_share() noexcept { return share_of(30, longest_with_application); }
@@ -180,12 +181,12 @@ private:
         if (before != 0) {
             cost_ += (used_ - before - cost_) / 4;
         }
-        return std::clamp(parts * cost_, pace::longest, longest);
+        return std::clamp(parts * cost_, sleep_adjustment::longest, longest);
     }
 
-    thence_backoff backoff_ = backoff_with(pace::longest, 200);
+    thence_backoff backoff_ = backoff_with(sleep_adjustment::longest, 200);
     bool sleeps_ = false;
-    pace pace_;
+    sleep_adjustment adjustment_;
     application_polls application_;
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;

@@ -176,12 +176,12 @@ bool has_hook() noexcept {
     return hook_ != hook_kind::none;
 }
 
-void take_turn() noexcept {
-    constexpr long most_in_turn = 64;
+void poll_and_run_some() noexcept {
+    constexpr long most = 64;
     if (engine::current != nullptr) {
         // If MPI has a hook, the test of the call has just made all the progress that a poll could make.
         poll_sources(has_hook() ? polled_from::after_progress : polled_from::outside);
-        run_sources(most_in_turn);
+        run_sources(most);
     }
 }
 

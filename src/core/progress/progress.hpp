@@ -84,7 +84,7 @@ bool has_hook() noexcept;
 
 // Between two tests of a call that waits: lets MPI make progress, where the tests do not, and runs a bounded number of
 // callbacks.
-void take_turn() noexcept;
+void poll_and_run_some() noexcept;
 // True if continuations run from the hook. MPICH holds a lock while it calls its hook, and a callback that made
 // progress there would abort. So that hook only finds completions. Their continuations run outside MPI: in interposed
 // calls and in the library's own.

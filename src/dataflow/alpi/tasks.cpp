@@ -12,7 +12,7 @@
 
 namespace {
 
-namespace library = thence::libthence_tasks;
+namespace libthence_tasks = thence::libthence_tasks;
 using thence::detail::repetition;
 
 // Whether the call is made by the body of `task`.
@@ -90,7 +90,7 @@ int alpi_task_events_test(alpi_task *task, std::uint64_t *has_events) {
     if (has_events == nullptr) {
         return ALPI_ERR_PARAMETER;
     }
-    *has_events = library::events_of(reinterpret_cast<thence::detail::dataflow_task *>(task)) != 0 ? 1 : 0;
+    *has_events = libthence_tasks::events_of(reinterpret_cast<thence::detail::dataflow_task *>(task)) != 0 ? 1 : 0;
     return ALPI_SUCCESS;
 }
 
@@ -153,7 +153,7 @@ int alpi_task_suspend_mode_set(alpi_task *task, int mode, std::uint64_t argument
     default:
         return ALPI_ERR_PARAMETER;
     }
-    return library::choose_repetition(when, argument) ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK;
+    return libthence_tasks::choose_repetition(when, argument) ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK;
 }
 
 int alpi_task_suspend(alpi_task *task) {
@@ -161,7 +161,7 @@ int alpi_task_suspend(alpi_task *task) {
     if (fault != ALPI_SUCCESS) {
         return fault;
     }
-    return library::run_again() ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK;
+    return libthence_tasks::run_again() ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK;
 }
 
 } // extern "C"

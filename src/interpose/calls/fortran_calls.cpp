@@ -87,8 +87,8 @@ bool redirect_slots(const loaded_object &object) {
             any = true;
         }
     }
-    const std::vector<function_slot> direct = slots_of(object, "MPI_");
-    return any || std::any_of(direct.begin(), direct.end(), [](auto &each) { return own.interposes(each.name); });
+    const std::vector<function_slot> slots = slots_of(object, "MPI_");
+    return any || std::any_of(slots.begin(), slots.end(), [](auto &each) { return own.interposes(each.name); });
 }
 
 void redirect(const std::string &path) {

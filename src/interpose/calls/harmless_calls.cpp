@@ -127,7 +127,7 @@ struct persistent_arguments : creating<arguments> {
     ~persistent_arguments() { PMPI_Wait(&request, MPI_STATUS_IGNORE); }
 };
 
-constexpr bool is_neighborly(std::string_view name) {
+constexpr bool is_neighbor_call(std::string_view name) {
     return name.starts_with("Neighbor");
 }
 template <bool with_neighbors> using names_for = std::conditional_t<with_neighbors, neighbor_arguments, arguments>;
@@ -140,8 +140,8 @@ template <bool with_neighbors> using names_for = std::conditional_t<with_neighbo
                     void make(void *to) { reinterpret_cast<decltype(&PMPI_##name)>(to) args; }                         \
                 };                                                                                                     \
                 call with_arguments;                                                                                   \
-                return interpose::comes_to_us([](void *to, void *it) { static_cast<call *>(it)->make(to); }, function, \
-                                              &with_arguments);                                                        \
+                return interpose::reaches_libthence([](void *to, void *it) { static_cast<call *>(it)->make(to); },     \
+                                                    function, &with_arguments);                                        \
             },                                                                                                         \
             on_requests                                                                                                \
     }
@@ -170,7 +170,7 @@ template <bool with_neighbors> using names_for = std::conditional_t<with_neighbo
     HARMLESS(false, messages_to_itself, Isendrecv##c, (buf, 0, type, 0, 0, recvbuf, 0, type, 0, 0, comm, &request)),   \
         HARMLESS(false, messages_to_itself, Isendrecv_replace##c, (buf, 0, type, 0, 0, 0, 0, comm, &request))
 
-#define NAMES_FOR(name) names_for<is_neighborly(#name)>
+#define NAMES_FOR(name) names_for<is_neighbor_call(#name)>
 #define BLOCKING(name, parameters, args) HARMLESS(true, NAMES_FOR(name), name, args),
 #define BLOCKING_C(name, parameters, args) HARMLESS(true, NAMES_FOR(name), name##_c, args),
 #define STARTING(name, parameters, args) STARTING_AS(THENCE_I_##name, NAMES_FOR(name), args)

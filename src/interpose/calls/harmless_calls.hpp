@@ -7,7 +7,7 @@ namespace thence::pmpi {
 
 struct harmless_call {
     const char *name;
-    bool (*comes_to_us)(void *function); // makes the call by `function`, which has its type. MPI is initialized
+    bool (*reaches_libthence)(void *function); // makes the call by `function`, which has its type. MPI is initialized
     bool on_requests; // it completes or changes requests, or it blocks. Else it matters for communicators
 };
 

@@ -70,7 +70,7 @@ THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
     if (!unchanged::raises_level()) {
         return initialized(THENCE_NEXT(Init)(argc, argv));
     }
-    unchanged::tell_level(MPI_THREAD_SINGLE);
+    unchanged::set_reported_level(MPI_THREAD_SINGLE);
     if (tool_wraps_init_only()) {
         return initialized(init_at_multiple(argc, argv));
     }
@@ -89,7 +89,7 @@ THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv,
     const int code = THENCE_NEXT(Init_thread)(argc, argv, MPI_THREAD_MULTIPLE, provided);
     if (code == MPI_SUCCESS) {
         *provided = std::min(*provided, required);
-        unchanged::tell_level(*provided);
+        unchanged::set_reported_level(*provided);
     }
     return initialized(code);
 }
@@ -108,7 +108,7 @@ THENCE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI
 THENCE_EXPORT int MPI_Query_thread(int *provided) {
     const int code = THENCE_NEXT(Query_thread)(provided);
     if (code == MPI_SUCCESS && provided != nullptr) {
-        *provided = std::min(*provided, unchanged::told_level());
+        *provided = std::min(*provided, unchanged::reported_level());
     }
     return code;
 }

@@ -26,7 +26,7 @@ const char *file_of(const Dl_info &object) noexcept {
 // True if a call of this name comes to us from `function`, which is of another object. Where that cannot be asked, it
 // is believed if the object defines a call that can be: each of those is asked for itself.
 bool goes_on_to_us(const harmless_call *asked, void *function) noexcept {
-    return asked != nullptr ? asked->comes_to_us(function) : defines_harmless(object_of(function).dli_fbase);
+    return asked != nullptr ? asked->reaches_libthence(function) : defines_harmless(object_of(function).dli_fbase);
 }
 
 const Dl_info &own_object() noexcept {
@@ -53,31 +53,32 @@ enum class needed_by { calls, communicators, nothing };
 
 // What does not work if this call leads elsewhere. Of those on files and windows and those that start or end MPI no
 // feature depends on one, or it asks for itself.
-needed_by who_needs(const char *name) noexcept {
+needed_by feature_of(const char *name) noexcept {
     if (const harmless_call *const found = find_harmless(name); found != nullptr) {
         return found->on_requests ? needed_by::calls : needed_by::communicators;
     }
-    constexpr std::array<std::string_view, 15> of_nobody{"MPI_Init",
-                                                         "MPI_Finalize",
-                                                         "MPI_Query_thread",
-                                                         "MPI_File_",
-                                                         "MPI_Win_",
-                                                         "MPI_Rput",
-                                                         "MPI_Rget",
-                                                         "MPI_Raccumulate",
-                                                         "MPI_Put",
-                                                         "MPI_Get",
-                                                         "MPI_Accumulate",
-                                                         "MPI_Fetch_and_op",
-                                                         "MPI_Compare_and_swap",
-                                                         "MPI_Grequest_start",
-                                                         "PMPI_Request_f2c"};
+    constexpr std::array<std::string_view, 15> independent_calls{"MPI_Init",
+                                                                 "MPI_Finalize",
+                                                                 "MPI_Query_thread",
+                                                                 "MPI_File_",
+                                                                 "MPI_Win_",
+                                                                 "MPI_Rput",
+                                                                 "MPI_Rget",
+                                                                 "MPI_Raccumulate",
+                                                                 "MPI_Put",
+                                                                 "MPI_Get",
+                                                                 "MPI_Accumulate",
+                                                                 "MPI_Fetch_and_op",
+                                                                 "MPI_Compare_and_swap",
+                                                                 "MPI_Grequest_start",
+                                                                 "PMPI_Request_f2c"};
     const std::string_view called = name;
     if (called == "MPI_Request_c2f" || called == "MPI_Request_f2c" || called == "MPI_Request_toint" ||
         called == "MPI_Request_fromint") {
         return needed_by::calls;
     }
-    return std::any_of(of_nobody.begin(), of_nobody.end(), [&](auto each) { return called.starts_with(each); })
+    return std::any_of(independent_calls.begin(), independent_calls.end(),
+                       [&](auto each) { return called.starts_with(each); })
                ? needed_by::nothing
                : needed_by::communicators;
 }
@@ -87,12 +88,12 @@ interpose::interposition look() noexcept {
     static std::array<char, 256> communicators_text;
     interpose::interposition found{true, true, leads_to_us("MPI_Finalize"), nullptr, nullptr, fortran_calls()};
     const auto look_at = [&](const char *name) {
-        const needed_by who = who_needs(name);
-        if (who == needed_by::calls && found.calls && !leads_to_us(name)) {
+        const needed_by feature = feature_of(name);
+        if (feature == needed_by::calls && found.calls && !leads_to_us(name)) {
             found.calls = false;
             found.why_not = why_not(name, calls_text);
         }
-        if (who == needed_by::communicators && found.communicators && !leads_to_us(name)) {
+        if (feature == needed_by::communicators && found.communicators && !leads_to_us(name)) {
             found.communicators = false;
             found.communicators_why_not = why_not(name, communicators_text);
         }
@@ -108,7 +109,7 @@ interpose::interposition look() noexcept {
     return found;
 }
 
-[[maybe_unused]] const bool told = interpose::say_loaded(&look);
+[[maybe_unused]] const bool registered = interpose::register_lookup(&look);
 
 } // namespace
 

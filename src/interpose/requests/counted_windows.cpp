@@ -25,7 +25,7 @@ struct counted_window {
     target_set written;
     target_set read;
 
-    target_set &of(access kind) noexcept { return kind == access::reads ? read : written; }
+    target_set &targets_of(access kind) noexcept { return kind == access::reads ? read : written; }
 };
 
 namespace {
@@ -128,12 +128,12 @@ void count_access(MPI_Win handle, int target, access kind) noexcept {
         return;
     }
     counted_window *const found = find_or_add(handle);
-    if (found == nullptr || found->of(kind).has(target)) {
+    if (found == nullptr || found->targets_of(kind).has(target)) {
         progress::note_call();
         return;
     }
     progress::operation_started();
-    if (!found->of(kind).add(target)) {
+    if (!found->targets_of(kind).add(target)) {
         progress::operations_ended(1);
     }
 }

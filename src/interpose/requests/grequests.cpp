@@ -8,10 +8,10 @@
 namespace thence::interpose {
 
 void poll_first() noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     if ((progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::no_hook_runs) != 0 &&
         (grequest::any_polled() || onesided::any_waits())) {
-        progress::take_turn();
+        progress::poll_and_run_some();
     }
 }
 

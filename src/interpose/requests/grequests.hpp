@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
-#include "core/progress/comes_to_us.hpp"
 #include "core/progress/interposed.hpp"
+#include "core/progress/reaches_libthence.hpp"
 #include "mpix/grequest/request.hpp"
 
 #include <mpi.h>
@@ -13,7 +13,7 @@ namespace thence::interpose {
 
 // True if there may be generalized requests of ours, so that MPI_Grequest_complete must come to us.
 inline bool any_grequests() noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     return grequest::alive.load(std::memory_order_relaxed) != 0;
 }
 inline int complete_grequest(MPI_Request request) noexcept {

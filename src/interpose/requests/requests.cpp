@@ -10,8 +10,8 @@
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/persistent.hpp"
-#include "core/progress/comes_to_us.hpp"
 #include "core/progress/progress.hpp"
+#include "core/progress/reaches_libthence.hpp"
 #include "core/progress/source.hpp"
 #include "interpose/requests/counted.hpp"
 #include "interpose/requests/grequests.hpp"
@@ -315,12 +315,12 @@ void created_persistent(MPI_Request request, bool can_be_cancelled, std::int64_t
 }
 
 bool tracks_persistent() noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0 || observes_calls();
 }
 
 void started(MPI_Request before, MPI_Request after) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
@@ -331,7 +331,7 @@ void started(MPI_Request before, MPI_Request after) noexcept {
 }
 
 int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     mpi::forget_persistent(*request);
     if (!may_be_shared(*request)) {
         return by_mpi(request);
@@ -348,7 +348,7 @@ int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept {
 }
 
 int cancel(MPI_Request *request, decltype(&PMPI_Cancel) by_mpi) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     const std::scoped_lock guard(progress::helper_in_progress);
     if (!may_be_shared(*request)) {
         return by_mpi(request);

@@ -29,13 +29,13 @@ public:
 
     // Takes the cache line from no other thread.
     bool has(int rank) const noexcept {
-        const place at(rank);
+        const bit_position at(rank);
         const word *const block = blocks_[at.block].load(std::memory_order_acquire);
         return block != nullptr && (block[at.index].load(std::memory_order_relaxed) & at.bit) != 0;
     }
     // @return false if it was there, or if there is no memory.
     bool add(int rank) noexcept {
-        const place at(rank);
+        const bit_position at(rank);
         word *block = blocks_[at.block].load(std::memory_order_acquire);
         block = block != nullptr ? block : make(at.block);
         return block != nullptr && (block[at.index].fetch_or(at.bit, std::memory_order_acq_rel) & at.bit) == 0;
@@ -45,7 +45,7 @@ public:
         if (rank < 0) {
             return false;
         }
-        const place at(rank);
+        const bit_position at(rank);
         word *const block = blocks_[at.block].load(std::memory_order_acquire);
         return block != nullptr && (block[at.index].fetch_and(~at.bit, std::memory_order_acq_rel) & at.bit) != 0;
     }
@@ -69,8 +69,8 @@ private:
     static constexpr std::size_t most_blocks = 26; // for 2^31 ranks
 
     // Block b begins with word 2^b - 1 of all.
-    struct place {
-        explicit place(int rank) noexcept {
+    struct bit_position {
+        explicit bit_position(int rank) noexcept {
             const std::size_t number = static_cast<unsigned>(rank) / bits_of_word + 1;
             block = static_cast<std::size_t>(std::bit_width(number)) - 1;
             index = number - words_in(block);

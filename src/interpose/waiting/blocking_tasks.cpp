@@ -51,15 +51,15 @@ void pause(polling_call &call) noexcept {
     }
     ++call.turns;
     const thence_task_runtime &runtime = *call.task.runtime;
-    progress::take_turn();
-    polling_call::go_out();
+    progress::poll_and_run_some();
+    polling_call::leave_mpi();
     if (runtime.sleep_for != nullptr) {
         const std::int64_t length = progress::next_pause(call.backoff);
         runtime.sleep_for(length > 0 ? static_cast<std::uint64_t>(length) : 0, nullptr);
     } else {
         progress::pause(call.backoff);
     }
-    call.come_in();
+    call.enter_mpi();
 }
 
 int complete_by_pausing(MPI_Request *request, MPI_Status *status, const void *where) noexcept {
@@ -117,7 +117,7 @@ bool complete_all(int count, MPI_Request requests[], MPI_Status statuses[], cons
     if (count <= 0 || requests == nullptr || std::any_of(requests, requests + count, &needs_tests)) {
         return false;
     }
-    progress::take_turn();
+    progress::poll_and_run_some();
     if (!block_until_complete(count, requests, statuses, where, code)) {
         return false;
     }

@@ -11,7 +11,7 @@
 
 namespace thence::interpose {
 
-bool say_loaded(interposition (*look)() noexcept) noexcept {
+bool register_lookup(interposition (*look)() noexcept) noexcept {
     progress::look_where_calls_lead = look;
     return true;
 }

@@ -3,17 +3,17 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
-#include "core/progress/comes_to_us.hpp"
 #include "core/progress/interposed.hpp"
+#include "core/progress/reaches_libthence.hpp"
 
 namespace thence::interpose {
 
-using progress::comes_to_us;
 using progress::interposition;
+using progress::reaches_libthence;
 
 // Called when libthence is loaded. `look`: says where MPI's calls lead. It is called once, with the first use. Returns
 // true.
-THENCE_INTERNAL bool say_loaded(interposition (*look)() noexcept) noexcept;
+THENCE_INTERNAL bool register_lookup(interposition (*look)() noexcept) noexcept;
 
 // Called by MPI_Init after MPI's own.
 THENCE_INTERNAL void mpi_initialized() noexcept;

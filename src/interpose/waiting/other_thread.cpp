@@ -96,9 +96,9 @@ bool block_task_meanwhile(const call_on_other_thread &made, int &code) noexcept 
         return false;
     }
     for_reports.list(self);
-    task::polling_call::go_out(); // this thread is not in MPI
+    task::polling_call::leave_mpi(); // this thread is not in MPI
     code = call.blocked.block();
-    for_reports.come_in();
+    for_reports.enter_mpi();
     return true;
 }
 

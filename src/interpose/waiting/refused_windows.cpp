@@ -33,7 +33,7 @@ void say_why(const char *call) noexcept {
 // Only a program that has asked for less than MPI_THREAD_MULTIPLE is told less. So no other thread of it makes a call
 // that would find the changed error handler.
 window_creation::window_creation(MPI_Comm comm) noexcept : comm_(comm) {
-    if (comm != MPI_COMM_NULL && unchanged::told_level() < MPI_THREAD_MULTIPLE && mpi::level_may_forbid_windows() &&
+    if (comm != MPI_COMM_NULL && unchanged::reported_level() < MPI_THREAD_MULTIPLE && mpi::level_may_forbid_windows() &&
         mpi::table.Comm_get_errhandler(comm, &users_) == MPI_SUCCESS) {
         mpi::table.Comm_set_errhandler(comm, mpi::errors_return());
     }

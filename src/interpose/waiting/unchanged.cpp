@@ -32,8 +32,8 @@ using base::nanoseconds;
 
 std::atomic<bool> yields{false};
 std::atomic<int> level{INT_MAX};
-std::atomic<bool> has_come{false};    // MPI_Init, or MPI_Init_thread
-std::atomic<bool> has_session{false}; // or had one
+std::atomic<bool> init_was_interposed{false}; // MPI_Init, or MPI_Init_thread
+std::atomic<bool> has_session{false};         // or had one
 
 bool applies() noexcept {
     return waits_leave_the_processor.load(std::memory_order_relaxed) && !continuation::this_thread.in_callback();
@@ -68,7 +68,7 @@ nanoseconds yield(nanoseconds now, nanoseconds waited) noexcept {
 }
 
 void pause(polling_call &call) noexcept {
-    progress::take_turn();
+    progress::poll_and_run_some();
     if (++call.turns <= tests_without_pause) {
         return;
     }
@@ -195,18 +195,18 @@ bool ask_all_ranks(bool leaves, base::nanoseconds says_after, base::nanoseconds 
     return code == MPI_SUCCESS && all[0] != 0;
 }
 
-void tell_level(int told) noexcept {
-    level.store(told, std::memory_order_relaxed);
+void set_reported_level(int reported) noexcept {
+    level.store(reported, std::memory_order_relaxed);
 }
 
-int told_level() noexcept {
+int reported_level() noexcept {
     return level.load(std::memory_order_relaxed);
 }
 
 void mpi_initialized() noexcept {
-    has_come.store(true);
+    init_was_interposed.store(true);
     const base::settings &chosen = base::current_settings();
-    const bool tells_how_it_waits = !chosen.of(base::setting::wait).text.value_or("").empty();
+    const bool tells_how_it_waits = !chosen.state_of(base::setting::wait).text.value_or("").empty();
     bool leaves = chosen.wait != base::waiting::in_mpi;
     const bool finds_stalls = chosen.stall.count() != 0;
     const bool wanted = leaves || chosen.progress_always || chosen.report || finds_stalls || !chosen.trace.empty();
@@ -254,7 +254,7 @@ void session_began() noexcept {
 }
 
 void process_ends() noexcept {
-    const std::string settings = has_come.load() ? "" : settings_without_effect();
+    const std::string settings = init_was_interposed.load() ? "" : settings_without_effect();
     if (settings.empty()) {
         return;
     }

@@ -31,8 +31,8 @@ namespace unchanged {
 // True if MPI shall be initialized with MPI_THREAD_MULTIPLE, whatever the program asks for.
 THENCE_INTERNAL bool raises_level() noexcept;
 // The level that the program is told of, if it is less than what MPI has.
-THENCE_INTERNAL void tell_level(int level) noexcept;
-THENCE_INTERNAL int told_level() noexcept;
+THENCE_INTERNAL void set_reported_level(int level) noexcept;
+THENCE_INTERNAL int reported_level() noexcept;
 // Called by each rank with THENCE_WAIT in its environment. @return whether all ranks of MPI_COMM_WORLD leave the
 // processor. Of those that would, but not all, one says so. A rank that waits for others says so after a while, and in
 // the end aborts: some run without THENCE_WAIT.

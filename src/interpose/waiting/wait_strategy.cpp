@@ -8,9 +8,9 @@
 #include "core/mpi/calls.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
-#include "core/progress/comes_to_us.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
+#include "core/progress/reaches_libthence.hpp"
 #include "core/progress/source.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
@@ -58,7 +58,7 @@ bool must_test() noexcept {
 
 void pause(polling_call &call) noexcept {
     ++call.turns;
-    progress::take_turn();
+    progress::poll_and_run_some();
     if (progress::pause(call.backoff)) {
         progress::catch_up_after_sleep();
     }
@@ -105,7 +105,7 @@ void remove_strategy(const wait_strategy &removed) noexcept {
 }
 
 const wait_strategy *find_strategy(const char *call) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     for (const wait_strategy *each : strategies) {
         if (each == nullptr) {
             break;
@@ -122,7 +122,7 @@ void catch_up() noexcept {
     if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
         (continuation::something_to_do() || grequest::any_polled() || messages::any_open_request() ||
          onesided::any_waits())) {
-        progress::take_turn();
+        progress::poll_and_run_some();
     }
 }
 

@@ -5,7 +5,7 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/handles.hpp"
-#include "core/progress/comes_to_us.hpp"
+#include "core/progress/reaches_libthence.hpp"
 
 #include <algorithm>
 #include <array>
@@ -66,7 +66,7 @@ using of_this_thread = base::per_thread<memberships>; // made by may_join()
 } // namespace
 
 communicator *find(MPI_Comm comm) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     if (const memberships *mine = of_this_thread::existing();
         mine != nullptr && mine->last != nullptr && mine->last_handle == comm) {
         return mine->last->comm;

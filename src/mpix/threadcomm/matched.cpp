@@ -6,7 +6,7 @@
 
 #include "core/base/free_list.hpp"
 #include "core/mpi/handles.hpp"
-#include "core/progress/comes_to_us.hpp"
+#include "core/progress/reaches_libthence.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/threadcomm/checks.hpp"
@@ -79,7 +79,7 @@ bool has_matched_messages(const communicator &comm) noexcept {
 }
 
 bool is_own(MPI_Message message) noexcept {
-    progress::has_come();
+    progress::note_if_probing();
     return entry_of(message) != nullptr;
 }
 

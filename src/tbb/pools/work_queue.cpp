@@ -76,7 +76,7 @@ void work_queue::ensure_searching_worker() {
 }
 
 void work_queue::clear_thread_state() noexcept {
-    static_cast<whereabouts &>(this_thread()) = {};
+    static_cast<thread_position &>(this_thread()) = {};
 }
 
 bool work_queue::busy() noexcept {
@@ -153,7 +153,7 @@ inline pool_task *work_queue::take(runner &self) noexcept {
 }
 
 inline void work_queue::run(runner &self, pool_task &task) noexcept {
-    static_cast<whereabouts &>(this_thread()) = {this, self.worker};
+    static_cast<thread_position &>(this_thread()) = {this, self.worker};
     task.run(&task);
 }
 
@@ -192,7 +192,7 @@ inline bool work_queue::leaves(const runner &self) noexcept {
     if (self.end != nullptr) {
         waiting_runners_.fetch_sub(1, std::memory_order_relaxed);
     }
-    static_cast<whereabouts &>(this_thread()) = self.outer;
+    static_cast<thread_position &>(this_thread()) = self.outer;
     return searching_ == 0 && operations() > 0;
 }
 

@@ -146,14 +146,14 @@ private:
 
     // Where a thread is. A suspended task may be resumed on another thread, so these are hints: `queue` is only
     // compared.
-    struct whereabouts {
+    struct thread_position {
         const work_queue *queue = nullptr;
         bool worker = false;  // it is a worker, or waits for a condition in a task that a worker runs
         bool resumed = false; // it is in a task that has been suspended
         int nesting = 0;      // how much work is nested in the task
     };
     // No task is suspended in a poll, so these are exact.
-    struct thread_state : whereabouts {
+    struct thread_state : thread_position {
         bool polls = false;
         unsigned long completed = 0; // operations that completed on this thread, of any queue
         list found;                  // the tasks that the current poll has added
@@ -165,7 +165,7 @@ private:
     struct runner : runner_base {
         explicit runner(const work_queue &queue, const wait_condition *waits_for = nullptr, bool one_round = false);
         const wait_condition *end; // null for a worker that the host has sent
-        whereabouts outer;         // of its thread, before
+        thread_position outer;     // of its thread, before
         bool at_least_one_round;
         bool poll_goes_first = false; // before the tasks that are ready
         bool after_other = false;     // since the last poll a task ran that was not urgent

@@ -29,9 +29,9 @@ TEST_F(settings_of_environment, have_the_defaults_of_the_table) {
     const settings &all = read_settings();
     for (std::size_t i = 0; i < setting_count; ++i) {
         const auto which = static_cast<setting>(i);
-        EXPECT_EQ(all.of(which).in_force, row(which).default_value);
-        EXPECT_EQ(all.of(which).text, std::nullopt);
-        EXPECT_EQ(all.of(which).complaint, "");
+        EXPECT_EQ(all.state_of(which).in_force, row(which).default_value);
+        EXPECT_EQ(all.state_of(which).text, std::nullopt);
+        EXPECT_EQ(all.state_of(which).complaint, "");
     }
     EXPECT_EQ(all.engine, "");
     EXPECT_FALSE(all.helper_wanted);
@@ -62,10 +62,10 @@ TEST_F(settings_of_environment, are_parsed) {
     EXPECT_TRUE(all.report);
     EXPECT_EQ(all.report_file, "run.json");
     EXPECT_EQ(all.stall, 1500ms);
-    EXPECT_EQ(all.of(setting::stall).text, "1.5s");
-    EXPECT_EQ(all.of(setting::stall).in_force, "1500ms");
+    EXPECT_EQ(all.state_of(setting::stall).text, "1.5s");
+    EXPECT_EQ(all.state_of(setting::stall).in_force, "1500ms");
     EXPECT_EQ(all.slow, 5ms);
-    EXPECT_EQ(all.of(setting::pools_mode).in_force, "new-task");
+    EXPECT_EQ(all.state_of(setting::pools_mode).in_force, "new-task");
     EXPECT_EQ(all.trace, "run.%r");
     EXPECT_EQ(all.trace_limit, 7U);
     EXPECT_TRUE(all.check_streams);
@@ -93,8 +93,8 @@ TEST_F(settings_of_environment, off_and_0_and_nothing_switch_off) {
         EXPECT_FALSE(all.check_streams);
         for (const setting which : {setting::progress, setting::report, setting::stall, setting::slow_continuation,
                                     setting::trace, setting::check_streams}) {
-            EXPECT_EQ(all.of(which).in_force, "off");
-            EXPECT_EQ(all.of(which).complaint, "");
+            EXPECT_EQ(all.state_of(which).in_force, "off");
+            EXPECT_EQ(all.state_of(which).complaint, "");
         }
     }
 }
@@ -111,9 +111,9 @@ TEST_F(settings_of_environment, a_value_that_cannot_be_parsed_has_a_complaint_an
     EXPECT_EQ(all.trace_limit, 250000U);
     for (const setting which : {setting::progress, setting::stall, setting::slow_continuation, setting::trace_limit,
                                 setting::check_streams}) {
-        const std::string start = std::string(row(which).name) + "=" + *all.of(which).text + ": ";
-        EXPECT_EQ(all.of(which).complaint.rfind(start, 0), 0U) << all.of(which).complaint;
-        EXPECT_EQ(all.of(which).in_force, row(which).default_value);
+        const std::string start = std::string(row(which).name) + "=" + *all.state_of(which).text + ": ";
+        EXPECT_EQ(all.state_of(which).complaint.rfind(start, 0), 0U) << all.state_of(which).complaint;
+        EXPECT_EQ(all.state_of(which).in_force, row(which).default_value);
     }
 }
 
@@ -126,7 +126,7 @@ TEST_F(settings_of_environment, processors_are_numbers_and_ranges) {
         EXPECT_TRUE(parse_processors(wrong).empty()) << wrong;
     }
     setenv("THENCE_PROGRESS_CPU", "many", 1);
-    EXPECT_EQ(read_settings().of(setting::progress_cpu).complaint.rfind("THENCE_PROGRESS_CPU=many: ", 0), 0U);
+    EXPECT_EQ(read_settings().state_of(setting::progress_cpu).complaint.rfind("THENCE_PROGRESS_CPU=many: ", 0), 0U);
     EXPECT_TRUE(read_settings().progress_cpus.empty());
 }
 

@@ -3,9 +3,9 @@
 //
 //     for each k:  L(k,k) from A(k,k);  L(i,k) = A(i,k) L(k,k)^-T for i > k;  A(i,j) -= L(i,k) L(j,k)^T for i >= j > k
 //
-// This file has the steps. The benchmark compares two ways to schedule them and to send L(i,k) to the ranks that use
-// it. If the matrix is not positive definite, one rank detects it and the others are informed at the end; what they
-// compute until then is meaningless, but does no harm.
+// This file has the operations on tiles. The benchmark compares two ways to schedule them and to send L(i,k) to the
+// ranks that use it. If the matrix is not positive definite, one rank detects it and the others are informed at the
+// end; what they compute until then is meaningless, but does no harm.
 #pragma once
 
 #include "kernels.hpp"
@@ -18,9 +18,9 @@
 
 namespace cholesky {
 
-class steps {
+class tile_operations {
 public:
-    explicit steps(matrix &a) : a_(a) {}
+    explicit tile_operations(matrix &a) : a_(a) {}
 
     void factorize_diagonal(int k) {
         if (const int minor = potrf(a_.extent(k), a_.tile(k, k), a_.edge()); minor > 0) {
@@ -39,7 +39,7 @@ public:
             gemm(a_.extent(i), a_.extent(j), a_.extent(k), left, above, a_.tile(i, j), a_.edge());
         }
     }
-    // Called on all ranks after all steps. Throws on every rank if the matrix was not positive definite.
+    // Called on all ranks after all operations. Throws on every rank if the matrix was not positive definite.
     void finish() {
         int first = failed_.load();
         MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, a_.over().all());
