@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/task_scheduler.hpp"
 
-#include "core/base/clock.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -42,10 +40,14 @@ void task_scheduler::run(runner &self, task &first) noexcept {
 }
 
 bool task_scheduler::ran(runner &self) noexcept {
-    const bool polls = std::exchange(self.poll_is_due, false);
+    bool polls = std::exchange(self.poll_is_due, false) && !must_leave();
     if (polls && self.next != nullptr) {
+        polls = false;
         self.next = poll_once(self.next);
-        if (self.next != nullptr && self.next->priority >= queue_.best() && !must_leave()) {
+        if (self.next == nullptr) {
+            return !must_leave();
+        }
+        if (self.next->priority >= queue_.best() && !must_leave()) {
             return true;
         }
     }
@@ -207,6 +209,7 @@ void task_scheduler::polls_late(poll_watchdog::poller &late) noexcept {
     --polling_;
     if (late.held != nullptr) {
         queue_.push(*std::exchange(late.held, nullptr));
+        --running_;
     }
     call_if_needed_and_unlock();
 }

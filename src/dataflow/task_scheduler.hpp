@@ -16,6 +16,7 @@
 //    tests/dataflow/schedules/throttling.cpp all schedules of these sources with at most two preemptions.
 #pragma once
 
+#include "core/base/clock.hpp"
 #include "dataflow/poll_watchdog.hpp"
 #include "dataflow/ready_queue.hpp"
 #include "tbb/workers/arena.hpp"
@@ -99,10 +100,11 @@ private:
     void tell_if_idle() noexcept;
 
     struct runner : runner_base {
-        explicit runner(const task_scheduler &) {}
+        explicit runner(const task_scheduler &) noexcept
+            : polled(busy_poll_.load(std::memory_order_relaxed) != nullptr ? base::read_clock() : 0) {}
         task *next = nullptr; // not run yet, since the runner leaves or polls
         // When it polls between two tasks. Most tasks are short, so it looks at the clock after several of them.
-        std::int64_t polled = 0;
+        std::int64_t polled;               // or when the runner began
         int until_look = 1, each_look = 1; // tasks
         bool poll_is_due = false;
     };

@@ -47,7 +47,7 @@ TEST_F(between_tasks, a_worker_polls_after_each_that_takes_long) {
         }
         flow.taskwait();
         EXPECT_GE(polls, tasks - 8) << "chained: " << chained; // it looks at the clock rarely while tasks are short
-        EXPECT_LE(polls, tasks + 1);
+        EXPECT_LE(polls, tasks);
     }
 }
 
@@ -62,7 +62,7 @@ TEST_F(between_tasks, many_short_ones_are_polled_once_in_a_while) {
     }
     flow.taskwait();
     EXPECT_GT(polls, 0);
-    EXPECT_LE(polls, (clock::now() - begun) / 20us + 1);
+    EXPECT_LE(polls, 2 * ((clock::now() - begun) / 20us) + 1) << "this thread runs tasks, too";
 }
 
 // The second of a chain follows the first on the same worker, and is held meanwhile.
@@ -95,6 +95,36 @@ TEST_F(between_tasks, a_task_that_is_held_runs_elsewhere_while_a_poll_waits_for_
     EXPECT_TRUE(in_time);
     test::wait_until([&] { return !waits; });
     EXPECT_GT(waited, 0);
+}
+
+// Nothing runs then but this poll, and what is open waits for it.
+TEST_F(between_tasks, a_poll_may_submit_more_than_may_be_open_while_it_holds_a_task) {
+    constexpr unsigned most_open = 4;
+    std::array<test::held, 2 * most_open> gates;
+    std::atomic<bool> begun{false}, submitted{false}, second_ran{false};
+    thence::flow *flow = nullptr;
+    poll([&] {
+        if (!begun || submitted.exchange(true)) {
+            return;
+        }
+        for (test::held &gate : gates) {
+            flow->submit({}, [&] { gate.hold(); });
+        }
+        for (test::held &gate : gates) {
+            gate.release();
+        }
+    });
+    thence::flow limited({.workers = 1, .most_open = most_open});
+    flow = &limited;
+    int x = 0;
+    limited.submit({thence::inout(&x)}, [&] {
+        compute_for(100us);
+        begun = true;
+    });
+    limited.submit({thence::inout(&x)}, [&] { second_ran = true; });
+    limited.taskwait();
+    EXPECT_TRUE(submitted);
+    EXPECT_TRUE(second_ran);
 }
 
 TEST_F(between_tasks, tasks_of_both_kinds_end_while_polls_release_them) {

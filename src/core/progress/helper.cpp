@@ -232,16 +232,21 @@ bool has_work() noexcept {
     return running_.load(std::memory_order_acquire) && any_outstanding();
 }
 
-// A poll of the helper, on a worker. @return whether the helper still runs.
-bool help_on_worker() noexcept {
+// A poll of the helper, on a worker. `polled` is called if it was made, before callbacks run.
+// @return whether the helper still runs.
+template <class Polled> bool help_on_worker(bool has_computed, Polled &&polled) noexcept {
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
     if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
         {
             const in_place_of_helper polling;
+            if (has_computed) {
+                catch_up_after_sleep();
+            }
             poll_sources(polled_from::outside);
         }
         guard.unlock();
+        polled();
         run_sources(LONG_MAX);
     }
     workers_inside_.fetch_sub(1, std::memory_order_release);
@@ -255,16 +260,14 @@ bool help_while_idle() noexcept {
         return false;
     }
     end_sleep(); // the worker leaves before the sleep would end
-    workers_helped_.store(true, std::memory_order_relaxed);
-    return help_on_worker();
+    return help_on_worker(false, [] { workers_helped_.store(true, std::memory_order_relaxed); });
 }
 
 bool help_between_tasks() noexcept {
     if (!has_work()) {
         return false;
     }
-    note_poll_of_application();
-    return help_on_worker();
+    return help_on_worker(true, note_poll_of_application);
 }
 
 void helper_set_up(bool told_of_finalize) {
