@@ -18,6 +18,7 @@ namespace {
 
 constexpr nanoseconds valid_for = 1'000'000;
 constexpr nanoseconds shortest_wait = 250'000;
+constexpr nanoseconds looks_every = 20'000'000;
 
 std::atomic<nanoseconds> looked_at{0};
 std::atomic<bool> are_taken{false};
@@ -48,7 +49,8 @@ long long ready_threads() noexcept {
     return number_in("/proc/loadavg", 3);
 }
 
-// For how long this thread was ready without a processor stands behind its processor time.
+// For how long this thread was ready without a processor stands behind its processor time. 0 where the system does not
+// count it.
 long long time_without_processor() noexcept {
     return number_in("/proc/thread-self/schedstat", 1);
 }
@@ -82,7 +84,14 @@ bool has_waited_for_processor(nanoseconds time) noexcept {
     const nanoseconds without = time_without_processor();
     const nanoseconds waited = without - std::exchange(seen_without_processor, without);
     const nanoseconds passed = time - std::exchange(seen_at, time);
-    return without < 0 || waited >= std::max(passed / 50, shortest_wait);
+    return without <= 0 || waited >= std::max(passed / 50, shortest_wait);
+}
+
+void look_at_waits_for_processor(nanoseconds time) noexcept {
+    if (time - seen_at >= looks_every) {
+        seen_at = time;
+        seen_without_processor = time_without_processor();
+    }
 }
 
 } // namespace thence::base

@@ -11,11 +11,12 @@ namespace thence::base {
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;
 
-// Whether this thread was ready without a processor for a fiftieth of the time since the last call on it, and for more
-// than a moment. A thread that
-// comes back late from a sleep may as well have waited for the processor itself to wake, which on virtual machines
-// takes a millisecond now and then. `time`: now. True where the system does not tell.
+// Whether this thread has lately been ready without a processor, for more than a moment. A thread that comes back late
+// from a sleep may as well have waited for the processor itself to wake, which on virtual machines takes a millisecond
+// now and then. `time`: now. True where the system does not tell. "Lately" is since the last call of one of these two
+// on this thread. The second is to be called often: it reads a file of the system every 20 ms.
 bool has_waited_for_processor(nanoseconds time) noexcept;
+void look_at_waits_for_processor(nanoseconds time) noexcept;
 
 // For tests: called in place of these, if they are not null.
 extern bool (*scripted_processors)() noexcept;

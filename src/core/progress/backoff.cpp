@@ -45,7 +45,9 @@ nanoseconds spin_time(nanoseconds usual) noexcept {
 // Sees whether the thread has waited for its processor since the last pause. Threads come and go, so after some time it
 // is assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
 void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
-    if (time - backoff.due > lost_processor && base::has_waited_for_processor(time)) {
+    if (time - backoff.due <= lost_processor) {
+        base::look_at_waits_for_processor(time);
+    } else if (base::has_waited_for_processor(time)) {
         const bool again = time - backoff.shared < nanoseconds{2} * backoff.shared_ms * ms;
         backoff.shared_ms = again ? std::min(2 * backoff.shared_ms, shared_at_most) : shared_at_first;
         backoff.shared = time + backoff.shared_ms * ms;
