@@ -187,6 +187,15 @@ TEST(Quotas, tasks_that_stay_at_home_bound_the_quota) {
     EXPECT_EQ(play.all[0].quota(1), 39);
 }
 
+TEST(Quotas, are_together_no_more_than_the_tasks_that_there_are) {
+    Play play({1, 1, 1, 1}, {1, 1, 1, 1}, 40);
+    play.serial = {30000, 0, 0, 0};
+    play.after(30);
+    const offload_quotas &home = play.all[0];
+    EXPECT_LE(home.quota(1) + home.quota(2) + home.quota(3), 39);
+    EXPECT_GE(home.quota(1) + home.quota(2) + home.quota(3), 36);
+}
+
 TEST(Quotas, a_step_without_tasks_changes_nothing) {
     Play play({1, 1}, {2, 1}, 60);
     play.after(10);

@@ -7,9 +7,9 @@
  *  After each step every rank knows for how long each one has waited. A rank that waited less than another moves as
  *  many tasks there as even out a part of the difference; one that has moved too many takes some back.
  *
- *  A quota never exceeds the tasks that could move: those that were offered in a step. A step of few tasks may be
- *  followed by one of many, so this bound falls by a tenth in a step at most. Where all slots were in use, what moved
- *  is what could move, and the quota counts from there. */
+ *  Quotas grow until they are together as many as the tasks that could move: those that were offered in a step. A step
+ *  of few tasks may be followed by one of many, so this bound falls by about a tenth in a step. Where all slots were in
+ *  use, what moved is what could move, and a quota counts from there. */
 
 #include <thence/detail/cxx20.hpp>
 
@@ -93,8 +93,13 @@ public:
         const bool critical = std::min_element(measured.begin(), measured.end(), waited)->waited == own.waited;
         const auto longest =
             static_cast<std::size_t>(std::max_element(measured.begin(), measured.end(), waited) - measured.begin());
+        int planned = 0; // tasks of all quotas
+        for (const other &each : others_) {
+            planned += each.quota;
+        }
         for (std::size_t i = 0; i < others_.size(); ++i) {
             other &each = others_[i];
+            planned -= each.quota;
             each.emergencies = each.late ? each.emergencies : 0;
             const bool was_late = std::exchange(each.late, false);
             each.paused = std::max(0, each.paused - 1);
@@ -108,12 +113,13 @@ public:
                     tasks = critical && i == longest && !was_late ? std::max(0.0, tasks - own.foreign) : 0;
                 }
                 const int before = lacked_slots ? std::min(each.quota, each.taken) : each.quota;
-                each.quota = std::clamp(before + static_cast<int>(std::lround(tasks)), 0, most_);
+                each.quota = std::clamp(before + static_cast<int>(std::lround(tasks)), 0, std::max(0, most_ - planned));
             } else if (difference < 0) {
                 each.quota /= 2; // it ran no task of its own, so it cannot say what one takes
             }
             each.quota = each.paused > 0 || static_cast<int>(i) == rank_ ? 0 : each.quota;
             each.left = each.quota, each.taken = 0;
+            planned += each.quota;
         }
     }
 
