@@ -25,6 +25,9 @@ Dl_info mpi_of(const Dl_info &object) noexcept {
 
 bool is_of_another_mpi(const char *call, const void *caller) noexcept {
     const Dl_info from = object_of(caller);
+    if (from.dli_fname == nullptr) { // code that was compiled at run time belongs to no object
+        return false;
+    }
     const Dl_info own = object_of(reinterpret_cast<const void *>(&is_of_another_mpi));
     const Dl_info its = mpi_of(from);
     const Dl_info ours = mpi_of(own);

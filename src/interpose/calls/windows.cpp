@@ -18,8 +18,10 @@ int create(const char *name, MPI_Comm comm, MPI_Info info, MPI_Win *win, Call ca
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {
         return thence::pmpi::refuse_on(*threads, name);
     }
-    window_creation creation(comm);
-    const int code = creation.end(name, thence::pmpi::block_with_ranks(name, comm, call, where));
+    const int code = thence::pmpi::block_with_ranks(name, comm, call, where);
+    if (code != MPI_SUCCESS) [[unlikely]] {
+        tell_if_level_forbids_windows(name, code);
+    }
     if (observes_calls() && code == MPI_SUCCESS && win != nullptr && *win != MPI_WIN_NULL) {
         count_window(*win, info);
     }

@@ -210,8 +210,7 @@ def windows_that_the_raised_level_forbids_are_told(given):
         return SKIPPED  # Open MPI 5 has no such component
     assert "has failed" not in plain.stderr, plain
     done = given.on_ranks(2, "--progress", "--", *program)
-    told = done.stderr.count("MPI_Win_create has failed: THENCE_PROGRESS=always has raised the thread level")
-    assert told == 0 if done.returncode == 0 else told in (1, 2), done  # the first rank that ends may end the other one
+    assert done.returncode == 0 or "MPI_THREAD_MULTIPLE" in done.stderr, done  # the default error handler: by MPI itself
     refused = 2 if done.returncode != 0 else 0
     goes_on = given.on_ranks(2, "--progress", "--", given.beside("unusual_program"), "window")
     assert goes_on.returncode == 7, goes_on
@@ -340,7 +339,8 @@ def a_program_that_loads_its_mpi_is_served_or_told(given):
 def a_module_of_another_mpi_is_refused(given):
     """A script shows no MPI, so it gets the library of this installation."""
     other = given.library("libmpi_other.so.7", "int PMPI_Init() { return 0; } int MPI_Init() { return 0; }")
-    module = given.compile("module.so", "int MPI_Init(); int MPI_Init_thread(int, int, int, int *); int start() { return MPI_Init(0, 0); } "
+    module = given.compile("module.so", "int MPI_Init(); int MPI_Init_thread(int, int, int, int *); "
+                           "int start() { volatile int code = MPI_Init(0, 0); return code; } "  # the call returns to this module
                            "int start_thread() { int level; return MPI_Init_thread(0, 0, 0, &level); }", "-shared", "-fPIC",
                            "-Wl,--unresolved-symbols=ignore-all", *other)
     for function in ("start", "start_thread"):
