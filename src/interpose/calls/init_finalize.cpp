@@ -5,7 +5,6 @@
 // inside a callback be refused, and only here can the library leave MPI early enough for MPICH: its hook and, on MPICH
 // and its kin, its threads are used only if this file is linked.
 #include "interpose/waiting/init_finalize.hpp"
-#include "core/mpi/raised_init.hpp"
 #include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/mpi_of_caller.hpp"
@@ -45,8 +44,7 @@ bool tool_wraps_init_only() noexcept {
 }
 
 int init_at_multiple(int *argc, char ***argv) {
-    const thence::mpi::raised_init while_it_lasts;
-    return THENCE_NEXT(Init)(argc, argv);
+    return thence::interpose::with_raised_level(THENCE_NEXT(Init), argc, argv);
 }
 
 int initialized(int code) {

@@ -5,6 +5,7 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/diagnose/finalize_watch.hpp"
 #include "core/mpi/implementation.hpp"
+#include "core/mpi/raised_init.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/waiting/unchanged.hpp"
 #include "tasks/polling_call.hpp"
@@ -14,6 +15,11 @@ namespace thence::interpose {
 bool register_lookup(interposition (*look)() noexcept) noexcept {
     progress::look_where_calls_lead = look;
     return true;
+}
+
+int with_raised_level(int (*init)(int *, char ***), int *argc, char ***argv) {
+    const mpi::raised_init while_it_lasts;
+    return init(argc, argv);
 }
 
 void mpi_initialized() noexcept {

@@ -15,6 +15,9 @@ using progress::reaches_libthence;
 // true.
 THENCE_INTERNAL bool register_lookup(interposition (*look)() noexcept) noexcept;
 
+// Calls this MPI_Init such that MPI gives MPI_THREAD_MULTIPLE (core/mpi/raised_init.hpp).
+THENCE_INTERNAL int with_raised_level(int (*init)(int *, char ***), int *argc, char ***argv);
+
 // Called by MPI_Init after MPI's own.
 THENCE_INTERNAL void mpi_initialized() noexcept;
 
