@@ -18,8 +18,8 @@ namespace {
 std::array<group, 256> &groups = *new std::array<group, 256>;
 std::mutex committed_mutex;                                    // guards the next two
 auto &committed = *new std::map<std::uint64_t, std::uint64_t>; // how many groups of these ranks
-// Groups that were deleted before their commit ended. Others may have taken part in it already, so it goes on when this
-// process commits a group of the same ranks.
+// Groups that were deleted before their commit was complete. Others may have taken part in it already, so it goes on
+// when this process commits a group of the same ranks. One that has failed is complete, as in all other processes.
 auto &deleted_before_end = *new std::list<group>;
 
 std::uint64_t hash_of(const std::vector<gaspi_rank_t> &ranks) noexcept {
@@ -50,6 +50,11 @@ bool find_key(process &self, group &g) noexcept {
     const auto at = std::ranges::find(g.ranks, self.rank);
     g.own = at != g.ranks.end() ? static_cast<int>(at - g.ranks.begin()) : -1;
     return true;
+}
+
+// Whether its commit has begun and is not complete: it has timed out, or there was no memory for it.
+bool has_incomplete_commit(const group &g) noexcept {
+    return g.key != 0 && !g.is_committed && (g.active == call::commit || g.number == 0);
 }
 
 // False: memory is exhausted.
@@ -119,7 +124,7 @@ gaspi_return_t pgaspi_group_delete(const gaspi_group_t number) {
     if (g == nullptr || number == GASPI_GROUP_ALL) {
         return GASPI_ERR_INV_GROUP;
     }
-    if (g->key != 0 && !g->is_committed && !keep_commit(*g)) {
+    if (has_incomplete_commit(*g) && !keep_commit(*g)) {
         return GASPI_ERR_MEMALLOC;
     }
     *g = {};
