@@ -4,6 +4,7 @@
 #include "core/mpi/calls.hpp"
 #include "onesided/memory/other_process.hpp"
 #include "onesided/pieces.hpp"
+#include "onesided/source.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,15 +22,14 @@ const part &part_at(const location &at) noexcept {
 }
 
 // Whether an operation is an error because its target has ended. Without messages no poll asks the system for that, so
-// each thread does at every 64th operation.
+// each thread does at every 64th operation: for all spaces, since it may use several in turn.
 bool is_gone(const location &at) noexcept {
     constexpr unsigned operations_of_look = 64;
     static thread_local constinit unsigned operations = 0;
-    space &in = at.remote_segment->in;
-    if (++operations % operations_of_look == 0 && !in.has_messages()) [[unlikely]] {
-        in.look_if_due();
+    if (++operations % operations_of_look == 0) [[unlikely]] {
+        look_at_spaces_without_messages();
     }
-    return in.is_gone(at.rank);
+    return at.remote_segment->in.is_gone(at.rank);
 }
 
 // What an operation leaves in its queue. It is made before anything is started, and given to the queue afterwards.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/source.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/run.hpp"
@@ -158,6 +159,21 @@ bool add_space(space &added) noexcept {
 void remove_space(space &removed) noexcept {
     const std::scoped_lock guard(spaces_lock);
     std::erase(spaces(), &removed);
+}
+
+void look_at_spaces_without_messages() noexcept {
+    static constinit std::atomic<std::uint32_t> last_look{0};
+    const std::uint32_t now = base::coarse_milliseconds();
+    if (now - last_look.load(std::memory_order_relaxed) < space::milliseconds_of_look || !spaces_lock.try_lock()) {
+        return;
+    }
+    last_look.store(now, std::memory_order_relaxed);
+    for (space *each : spaces()) {
+        if (!each->has_messages()) {
+            each->look_who_is_gone();
+        }
+    }
+    spaces_lock.unlock();
 }
 
 void messages_begin() noexcept {

@@ -20,6 +20,9 @@ THENCE_INTERNAL bool set_up() noexcept;
 // False if memory is exhausted.
 bool add_space(space &added) noexcept;
 void remove_space(space &removed) noexcept;
+// Asks the system which processes of this node are gone, for all spaces that no poll asks for, if no thread has asked
+// for 50 ms.
+void look_at_spaces_without_messages() noexcept;
 // The space has messages. The helper thread starts with the first.
 void messages_begin() noexcept;
 void messages_end() noexcept;

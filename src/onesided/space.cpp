@@ -55,6 +55,7 @@ bool space::any_is_gone() noexcept {
     return false;
 }
 
+// False: some thread has looked a short time ago.
 bool space::look_if_due() noexcept {
     const std::uint32_t now = base::coarse_milliseconds();
     std::uint32_t last = last_look_.load(std::memory_order_relaxed);

@@ -122,10 +122,10 @@ public:
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
     bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
     bool any_is_gone() noexcept;
-    // Asks the system which processes of this node are gone. Costs a call of the system for each.
+    // Asks the system which processes of this node are gone. Costs a call of the system for each. Polls do it in a
+    // space with messages, else operations, if no thread has asked for so long.
+    static constexpr std::uint32_t milliseconds_of_look = 50;
     void look_who_is_gone() noexcept;
-    // The same if no thread has asked for 50 ms. Polls do it in a space with messages, else operations.
-    bool look_if_due() noexcept;
     // Called by polls, at each such look while some process will not answer. It may not call MPI nor callbacks. For
     // a user of the space whose operations leave requests.
     void set_hopeless(void (*function)(space &)) noexcept { hopeless_.store(function, std::memory_order_release); }
@@ -154,7 +154,6 @@ private:
     static constexpr std::uint64_t most_on_their_way = 4096;
     static constexpr std::uint64_t packets_of_credit = 512;
     static constexpr unsigned polls_of_look = 8;
-    static constexpr std::uint32_t milliseconds_of_look = 50;
 
     space(MPI_Comm comm, MPI_Comm collective) noexcept; // which are its own
     struct greeting;
@@ -162,6 +161,7 @@ private:
     void meet(int rank, const greeting &said, const greeting &own) noexcept;
     int begin_messages() noexcept;
     void leave_list() noexcept;
+    bool look_if_due() noexcept;
     void look_now_and_then() noexcept;
     void look_at_lists() noexcept;
     int agree(int mine, int &all) noexcept;

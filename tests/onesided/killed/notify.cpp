@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <thread>
@@ -25,17 +26,19 @@ void expect(const char *what, int code, int expected) {
     }
 }
 
-// Puts until one is an error, at most for 20 s. Returns its code.
-int put_until_error(thence_segment segment, int rank) {
+// Puts into two segments in turn until that is an error in both, at most for 20 s. Gives the codes.
+std::array<int, 2> put_until_error(const std::array<thence_segment, 2> &segments, int rank) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const std::uint64_t sent = 1;
-    int code = MPI_SUCCESS;
-    while (code == MPI_SUCCESS && std::chrono::steady_clock::now() < end) {
-        code = thence_put_notify(&sent, sizeof sent, rank, segment, 0, 1, 1, 0, nullptr);
+    std::array<int, 2> codes{MPI_SUCCESS, MPI_SUCCESS};
+    while ((codes[0] == MPI_SUCCESS || codes[1] == MPI_SUCCESS) && std::chrono::steady_clock::now() < end) {
+        for (std::size_t i = 0; i < segments.size(); ++i) {
+            codes[i] = thence_put_notify(&sent, sizeof sent, rank, segments[i], 0, 1, 1, 0, nullptr);
+        }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200)); // it may have been an error of MPI
-    return code;
+    return codes;
 }
 
 } // namespace
@@ -51,6 +54,10 @@ int main(int argc, char **argv) {
     thence_segment segment = nullptr;
     expect("space", thence_space_create(MPI_COMM_WORLD, 2, &space), MPI_SUCCESS);
     expect("segment", thence_segment_create(space, 64, 8, &segment), MPI_SUCCESS);
+    thence_space second_space = nullptr;
+    thence_segment second_segment = nullptr;
+    expect("second space", thence_space_create(MPI_COMM_WORLD, 1, &second_space), MPI_SUCCESS);
+    expect("second segment", thence_segment_create(second_space, 64, 8, &second_segment), MPI_SUCCESS);
     std::array<int, 3> processes{};
     const int own = getpid();
     MPI_Allgather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, MPI_COMM_WORLD);
@@ -68,7 +75,9 @@ int main(int argc, char **argv) {
     std::uint64_t word = 1;
     thence_piece piece{&word, sizeof word, segment, 0};
     MPI_Request request = MPI_REQUEST_NULL;
-    expect("put", put_until_error(segment, 2), MPI_ERR_OTHER);
+    const std::array<int, 2> codes = put_until_error({segment, second_segment}, 2);
+    expect("put", codes[0], MPI_ERR_OTHER);
+    expect("put into the second space", codes[1], MPI_ERR_OTHER);
     expect("put again", thence_put(&word, sizeof word, 2, segment, 0, 1, nullptr), MPI_ERR_OTHER);
     expect("get", thence_get(&word, sizeof word, 2, segment, 0, 1, nullptr), MPI_ERR_OTHER);
     expect("notify", thence_notify(2, segment, 3, 1, 1), MPI_ERR_OTHER);
