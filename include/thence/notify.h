@@ -25,6 +25,11 @@
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
  *  A put that its target refuses later is an error of the queue that it names.
  *
+ *  The request of a list, and of an operation of more than 1 GiB, is completed by polls of Thence, as that of
+ *  thence_notification_request(). With libthence-core alone on MPICH and Intel MPI no call of MPI polls, so `MPI_Wait`
+ *  on it returns only if another thread calls Thence meanwhile: link libthence there, or wait by a continuation or a
+ *  sender.
+ *
  *  If a process of this node has ended, an operation on it is `MPI_ERR_OTHER`, and operations of queues and of lists
  *  that are under way fail. Thence asks the system for that at most every 50 ms: while it polls, and, where no messages
  *  are used, at every 64th operation of a thread, for all spaces. The request of a single operation of at most 1 GiB is
