@@ -22,7 +22,7 @@ struct completion {
     std::uint64_t tag = 0;           // reported by the queue
     std::uint32_t completions = 0;   // so often
     std::uint32_t entries = 0;       // without a tag: the room that was taken in the queue
-    pending *end = nullptr;          // told of a failure
+    pending *end = nullptr;          // the operation is a part of it
     // Counts operations that use the part of this process, until each is complete.
     std::atomic<long> *local_use = nullptr;
     // The call does not wait until the target has room for a packet more: its caller has waited.

@@ -13,8 +13,8 @@
 
 namespace thence::onesided {
 
-// The entry of a queue that has the tag of an operation in several messages. It is behind these, so that it is complete
-// when all of them are, and they tell it of a failure.
+// The entry of a queue that has the tag of an operation in several messages. It is behind these, and complete when all
+// of them are; they tell it of a failure. It does not wait for other operations.
 class tag_of_messages {
 public:
     tag_of_messages(queue &in, const completion &how) noexcept : in_(in), is_used_(how.completions != 0) {

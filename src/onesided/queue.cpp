@@ -66,6 +66,9 @@ void queue::add(pending &added) noexcept {
     const std::scoped_lock guard(lock_);
     added.number = added_++;
     list_.add(added);
+    if (added.end != nullptr) {
+        ++added.end->parts;
+    }
     size_.fetch_add(1, std::memory_order_release);
     if (added.is_end) {
         ends_.fetch_add(1, std::memory_order_relaxed);
@@ -105,6 +108,9 @@ void queue::completed(pending &done, int error) noexcept {
     const bool has_tag = done.completions != 0;
     {
         const std::scoped_lock guard(lock_);
+        if (done.end != nullptr) {
+            --done.end->parts;
+        }
         if (has_tag) {
             tags_.add(done);
         } else {
@@ -121,7 +127,8 @@ void queue::completed(pending &done, int error) noexcept {
 bool queue::is_complete(pending &each, bool is_oldest, bool makes_progress, int &error) noexcept {
     if (each.is_end) {
         error = each.has_failed ? MPI_ERR_OTHER : MPI_SUCCESS;
-        return is_oldest;
+        // No lock: all parts were added before the end was, and only this thread finds them complete.
+        return each.value != 0 ? is_oldest : each.parts == 0;
     }
     int flag = 0;
     MPI_Status status;

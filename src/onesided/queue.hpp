@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations of one queue that are not locally complete: requests of MPI that nobody else has, and ends of several
-// reads (`is_end`), which are complete when those before them are.
+// operations (`is_end`), which are complete when these are.
 //
 // Invariants:
 //   - a request is in the list of the queue, or in that of the one thread that tests requests of this queue. The
@@ -34,11 +34,12 @@ struct pending {
     std::uint64_t tag = 0;         // of a user of the space (gaspi)
     std::uint32_t completions = 0; // how often the tag is reported; 0: not
     std::uint32_t entries = 0;     // the room that it has taken; as many as completions, if there are any
-    // The end of several reads: it is complete when all before it are. It sets a notification here, unless one of its
-    // reads has failed.
+    // The end of several operations: it is complete when all of its parts are, which are before it in the queue. If it
+    // sets a notification here, it waits for all that is before it, and sets none if a part has failed.
     bool is_end = false;
     bool has_failed = false;
-    std::uint32_t value = 0; // 0: none
+    std::uint32_t parts = 0; // of an end: those in the queue that are not complete. `lock_` guards it
+    std::uint32_t value = 0; // 0: no notification
     unsigned notification = 0;
     notification::slots own_slots;
     pending *end = nullptr;                 // of what this is a part of
@@ -98,7 +99,7 @@ public:
     void give_room_of_complete() noexcept;
     // The same, and forgets their tags and errors.
     void forget_complete() noexcept;
-    // Whether the end of several reads is not complete.
+    // Whether the end of several operations is not complete.
     bool has_ends() const noexcept { return ends_.load(std::memory_order_relaxed) != 0; }
 
 private:

@@ -210,6 +210,21 @@ TEST_F(several_messages, have_one_tag_that_comes_when_all_are_complete) {
     EXPECT_TRUE(has_arrived());
 }
 
+TEST_F(several_messages, have_a_tag_that_does_not_wait_for_operations_before) {
+    hold_first_data();
+    const onesided::location to{onesided::object_of(segment), 0, 0};
+    ASSERT_EQ(onesided::put(local.data(), 20'000, to, {}, 1, tagged(4)), MPI_SUCCESS);
+    instead_of_send = nullptr;
+    ASSERT_EQ(onesided::put(local.data(), moved, to, {}, 1, tagged(5)), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return take() == 1; }));
+    EXPECT_EQ(tags[0].tag, 5U);
+    EXPECT_EQ(queue_size(1), 1) << "the one before";
+    release();
+    EXPECT_TRUE(eventually([&] { return take() == 1; }));
+    EXPECT_EQ(tags[0].tag, 4U);
+    EXPECT_EQ(queue_size(1), 0);
+}
+
 TEST_F(several_messages, tell_by_their_tag_that_one_of_them_has_failed) {
     onesided::segment &removed = *onesided::object_of(segment);
     inside().remove_segment(removed); // as if the target had deleted it meanwhile

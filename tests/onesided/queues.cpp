@@ -197,6 +197,20 @@ TEST_F(end_of_reads, comes_after_all_of_them) {
     EXPECT_EQ(of.take_error(), MPI_SUCCESS);
 }
 
+TEST_F(end_of_reads, comes_after_what_was_before_them_on_the_queue) {
+    MPI_Request before = world.start();
+    of.add(made(before));
+    start(of);
+    world.complete(reads[0], {0, 0, 8});
+    world.complete(reads[1], {0, 0, 8});
+    of.look();
+    EXPECT_EQ(value_of(3), 0U);
+    world.complete(before);
+    of.look();
+    EXPECT_EQ(value_of(3), 6U);
+    EXPECT_EQ(of.size(), 0);
+}
+
 TEST_F(end_of_reads, is_noticed_by_a_poll) {
     start(inside().queue_of(1));
     world.complete(reads[0], {0, 0, 8});
