@@ -198,13 +198,11 @@ void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noe
         error = MPI_ERR_ARG; // the owner has forgotten the memory, or could not send
     }
     if (const int why = broken(); why != MPI_SUCCESS && (error != MPI_SUCCESS || bytes != t.bytes)) [[unlikely]] {
-        end_operation(t, why); // all processes are told already
-    } else {
-        end_operation(t, error);
-        if (t.what != transfer::kind::get) {
-            placed(t, error, bytes);
-        }
+        error = why; // all processes are told already
+    } else if (t.what != transfer::kind::get) {
+        placed(t, error, bytes); // before the end: its handler reads memory that is given up after that
     }
+    end_operation(t, error);
     handling_.fetch_sub(1, std::memory_order_relaxed);
     if (t.is_void) {
         std::free(t.data);

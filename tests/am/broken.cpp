@@ -24,6 +24,12 @@ struct outcome {
     }
 };
 
+bool are_told_of_memory(const engines &all) {
+    return std::any_of(all.failures.begin(), all.failures.end(), [](const engines::told &each) {
+        return each.what.find("memory must stay") != std::string::npos;
+    });
+}
+
 class broken_engine : public ::testing::Test {
 protected:
     broken_engine() {
@@ -54,11 +60,7 @@ protected:
         all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
         all.network.nodes[0].events->other_is_broken(1);
     }
-    bool was_told_of_memory() const {
-        return std::any_of(all.failures.begin(), all.failures.end(), [](const engines::told &each) {
-            return each.what.find("memory must stay") != std::string::npos;
-        });
-    }
+    bool was_told_of_memory() const { return are_told_of_memory(all); }
 
     std::vector<char> memory = std::vector<char>(8), mine = std::vector<char>(8);
     engines all{2};
@@ -123,6 +125,36 @@ TEST_F(broken_engine, waits_a_while_for_mpi_and_then_tells_a_put_but_no_get) {
     EXPECT_EQ(put_there.error, MPI_ERR_OTHER);
     EXPECT_EQ(got.ended, 0);
     EXPECT_TRUE(was_told_of_memory());
+}
+
+// As where another thread frees the engine meanwhile.
+TEST_F(broken_engine, does_not_give_up_memory_that_a_short_handler_reads) {
+    int handled = 0;
+    struct freer {
+        engines &all;
+        int &handled;
+    } self{all, handled};
+    all.add(
+        1,
+        [](const thence_am_message *, void *data) -> int {
+            freer &f = *static_cast<freer *>(data);
+            ++f.handled;
+            f.all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
+            bool is_clean = true;
+            EXPECT_EQ(f.all[1].end(is_clean), MPI_ERR_INTERN);
+            EXPECT_TRUE(are_told_of_memory(f.all));
+            return MPI_SUCCESS;
+        },
+        &self, THENCE_AM_SHORT);
+    all.network.packets_complete_at_once = true;
+    outcome put_there;
+    transfer *const t = to_move(put_there);
+    t->number = 1;
+    ASSERT_EQ(all[0].put(*t, there, 0), MPI_SUCCESS);
+    for (int i = 0; i < 1000 && handled == 0; ++i) {
+        all.network.step_to(1);
+    }
+    EXPECT_EQ(handled, 1);
 }
 
 // The memory of the process that others put to is in use, too.
