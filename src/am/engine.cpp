@@ -62,10 +62,10 @@ int message_engine::send(int rank, int number, piece payload, when_full full, de
         }
     }
     const unsigned counted = departure != nullptr ? 2 : 1; // the callback is a message, too: it may send others
-    sent_.fetch_add(counted, std::memory_order_relaxed);
-    if (departure != nullptr) {
-        pending_.add(*departure);
+    if (departure != nullptr && !pending_.add(*departure)) {
+        return broken();
     }
+    sent_.fetch_add(counted, std::memory_order_relaxed);
     const int code =
         outbox_.send(in, rank, static_cast<std::uint32_t>(number), payload, {}, {departure, nullptr}, inside);
     if (code != MPI_SUCCESS) {

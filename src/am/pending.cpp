@@ -27,15 +27,24 @@ void pending_operations::unlink(pending_operation &o) noexcept {
     }
 }
 
-void pending_operations::add(pending_operation &o) noexcept {
+void pending_operations::close() noexcept {
     const std::scoped_lock guard(lock_);
+    are_closed_ = true;
+}
+
+bool pending_operations::add(pending_operation &o) noexcept {
+    const std::scoped_lock guard(lock_);
+    if (are_closed_) {
+        return false;
+    }
     link(o, pending_operation::use::nothing);
     o.is_pending = true;
+    return true;
 }
 
 bool pending_operations::begin(pending_operation &o, pending_operation::use used_for) noexcept {
     const std::scoped_lock guard(lock_);
-    if (!o.is_pending) {
+    if (!o.is_pending || are_closed_) {
         return false;
     }
     unlink(o);

@@ -2,8 +2,8 @@
 // Operations whose end was not told yet: messages that tell when they have left, puts and gets, and the part that this
 // process has in those of others. A broken engine ends them from here.
 //
-// Invariant: the end of each is told once, by whoever takes it out. Once it is out, MPI does not begin to use memory of
-// the program for it, which may be gone then.
+// Invariant: the end of each is told once, by whoever takes it out. Once it is out, or these are closed, MPI does not
+// begin to use memory of the program for it, which may be gone then.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
@@ -29,8 +29,10 @@ public:
     pending_operations() noexcept = default;
     pending_operations &operator=(pending_operations &&) = delete;
 
-    void add(pending_operation &o) noexcept;
-    // Called before MPI may use memory of the program. False: its end was told, and MPI must not.
+    // The engine is broken: from now on none is added, or begins to use memory of the program.
+    void close() noexcept;
+    bool add(pending_operation &o) noexcept; // false: these are closed
+    // Called before MPI may use memory of the program. False: its end was told, or these are closed, and MPI must not.
     bool begin(pending_operation &o, pending_operation::use used_for) noexcept;
     // False: its end was told already.
     bool take(pending_operation &o) noexcept;
@@ -46,6 +48,7 @@ private:
 
     base::spin_lock lock_;                                      // guards these
     pending_operation *first_[3] = {nullptr, nullptr, nullptr}; // for each use
+    bool are_closed_ = false;
 };
 
 } // namespace thence::am

@@ -127,6 +127,7 @@ bool message_engine::quiesce(int &code) noexcept {
 // is told after that though MPI may still read, since nobody will use these data; a get is not while MPI may write.
 void message_engine::give_up_memory() noexcept {
     constexpr base::nanoseconds patience = 2'000'000'000;
+    pending_.close();
     end_pending(pending_operation::use::nothing);
     network_.cancel_receives();
     const base::nanoseconds begun = base::read_clock();

@@ -24,13 +24,12 @@ int message_engine::announce(control_message what, transfer &t, const thence_am_
 
 int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t offset) noexcept {
     t.what = transfer::kind::put;
-    if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
+    if (broken() != MPI_SUCCESS || !pending_.add(t)) [[unlikely]] {
         delete_transfer(&t);
-        return error;
+        return broken();
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
     outgoing_.expect();
-    pending_.add(t);
     const int code = announce(control_message::put, t, to, offset);
     if (code != MPI_SUCCESS) {
         outgoing_.forget();
@@ -41,12 +40,11 @@ int message_engine::put(transfer &t, const thence_am_memory &to, std::size_t off
 
 int message_engine::get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept {
     t.what = transfer::kind::get;
-    if (const int error = broken(); error != MPI_SUCCESS) [[unlikely]] {
+    if (broken() != MPI_SUCCESS || !pending_.add(t)) [[unlikely]] {
         delete_transfer(&t);
-        return error;
+        return broken();
     }
     sent_.fetch_add(1, std::memory_order_relaxed);
-    pending_.add(t);
     const int code = announce(control_message::get, t, from, offset);
     return code == MPI_SUCCESS ? code : withdraw(t, code);
 }
@@ -66,7 +64,7 @@ void message_engine::begin_transfer(transfer &t, int error) noexcept {
         if (error == MPI_SUCCESS && pending_.begin(t, pending_operation::use::writes)) {
             network_.receive_data(t, true); // the data wait for it in MPI if they are first
         } else {
-            data_arrived(t, error, 0);
+            data_arrived(t, error != MPI_SUCCESS ? error : broken(), 0);
         }
     } else if (error == MPI_SUCCESS) {
         outgoing_.add(t);
@@ -107,8 +105,13 @@ transfer *message_engine::transfer_for(packet_origin &from, const announcement &
     return t;
 }
 
-// The data of a put are coming.
+// The data of a put are coming. A broken engine receives none: their memory may be gone, and their sender, which is
+// broken as well, waits for nobody.
 void message_engine::receive_put(packet_origin &from, const announcement &what, piece payload) noexcept {
+    if (broken() != MPI_SUCCESS) [[unlikely]] {
+        handled_.fetch_add(1, std::memory_order_release);
+        return;
+    }
     transfer *const t = transfer_for(from, what, transfer::kind::incoming_put, payload.bytes);
     if (t == nullptr) {
         fail(MPI_ERR_NO_MEM, from.source, what.number, "a put is lost: there is no memory to receive it");
@@ -127,9 +130,11 @@ void message_engine::receive_put(packet_origin &from, const announcement &what, 
     const registered_handler *const handler = handlers_.find(what.number);
     const bool at_once =
         what.number == THENCE_AM_NO_HANDLER || (handler != nullptr && (handler->flags & THENCE_AM_SHORT) != 0);
-    pending_.add(*t);
-    pending_.begin(*t, pending_operation::use::writes);
-    network_.receive_data(*t, !at_once);
+    if (pending_.add(*t) && pending_.begin(*t, pending_operation::use::writes)) {
+        network_.receive_data(*t, !at_once);
+    } else { // the engine has broken meanwhile
+        data_arrived(*t, broken(), 0);
+    }
 }
 
 // Of the data that are dropped one message has memory at a time. Null: it has arrived. They arrive in polls, so that
@@ -153,7 +158,8 @@ void message_engine::drop_data(transfer *t) noexcept {
     }
 }
 
-// Another process gets data from here. If there is no such memory, a message without data tells it so.
+// Another process gets data from here. If there is no such memory, or the engine is broken, a message without data
+// tells it so.
 void message_engine::answer(packet_origin &from, const announcement &what) noexcept {
     transfer *const t = transfer_for(from, what, transfer::kind::answer, 0);
     if (t == nullptr) {

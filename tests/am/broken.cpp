@@ -127,6 +127,27 @@ TEST_F(broken_engine, waits_a_while_for_mpi_and_then_tells_a_put_but_no_get) {
     EXPECT_TRUE(was_told_of_memory());
 }
 
+// The program has freed the memory when its engine is freed.
+TEST_F(broken_engine, uses_no_memory_for_what_is_announced_later) {
+    outcome got;
+    outcome put_there;
+    all.network.packets_complete_at_once = true;
+    mine.assign(8, 'x');
+    put(put_there);
+    get(got);
+    ASSERT_FALSE(all.network.nodes[1].under_way.empty());
+    all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
+    bool is_clean = true;
+    EXPECT_EQ(all[1].end(is_clean), MPI_ERR_INTERN);
+    for (int i = 0; i < 1000; ++i) {
+        all.network.step_to(1);
+        EXPECT_TRUE(all.network.nodes[1].receives.empty());
+    }
+    EXPECT_TRUE(all.network.nodes[1].under_way.empty());
+    EXPECT_EQ(memory, std::vector<char>(8));
+    EXPECT_EQ(all.network.nodes[1].most_data_leaving, 0U);
+}
+
 // As where another thread frees the engine meanwhile.
 TEST_F(broken_engine, does_not_give_up_memory_that_a_short_handler_reads) {
     int handled = 0;
