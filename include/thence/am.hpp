@@ -114,7 +114,8 @@ class active_messages {
 public:
     /** @param comm    an intracommunicator.
      *  @param options as of thence_am_create(). Without `failed`, the first thing that goes wrong is thrown by
-     *  quiesce(). If it goes wrong after the last quiesce(), the destructor writes it to standard error.
+     *  quiesce(). If something goes wrong after the last quiesce() or async_quiesce(), or if the engine is broken, the
+     *  destructor writes the last of that to standard error.
      *  @throws thence::error as thence_am_create(). */
     explicit active_messages(MPI_Comm comm, thence_am_options options = {}) {
         detail::check_mpi_is_active("thence::active_messages: created");
@@ -278,7 +279,6 @@ public:
         {
             const std::scoped_lock lock(mutex_);
             thrown = std::exchange(thrown_, nullptr);
-            failure_ = {};
         }
         if (thrown != nullptr) {
             std::rethrow_exception(thrown);
@@ -321,17 +321,17 @@ private:
     static void keep(const thence_am_failure *failure, void *data) noexcept {
         auto &self = *static_cast<active_messages *>(data);
         const std::scoped_lock lock(self.mutex_);
-        if (self.failure_.error == MPI_SUCCESS) {
-            self.failure_ = *failure;
-        }
+        self.failure_ = *failure;
     }
 
     thence_am handle_ = nullptr;
     int rank_ = 0;
     std::mutex mutex_; // guards these
     std::vector<std::unique_ptr<kept>> handlers_;
-    std::exception_ptr thrown_;      // by a handler, since the last quiesce(): the first
-    thence_am_failure failure_ = {}; // since then: the first, if the options have no function for that
+    std::exception_ptr thrown_; // by a handler, since the last quiesce(): the first
+    // The last, if the options have no function for that. It is of the time since the last quiescence if
+    // thence_am_free() returns an error.
+    thence_am_failure failure_ = {};
 };
 
 /** @brief While it exists, its process has work that may still send (thence_am_hold()): copy one into a task. */

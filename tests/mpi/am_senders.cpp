@@ -122,6 +122,29 @@ TEST(am_senders, what_goes_wrong_after_the_last_quiesce_is_written_by_the_destru
     }
 }
 
+// Not what async_quiesce() has told already.
+TEST(am_senders, what_goes_wrong_after_the_last_async_quiesce_is_written_by_the_destructor) {
+    testing::internal::CaptureStderr();
+    {
+        thence::active_messages am(MPI_COMM_WORLD);
+        for (const int number : {0, 1}) {
+            ASSERT_EQ(thence_am_register(
+                          am.get(), number, [](const thence_am_message *, void *) -> int { return MPI_ERR_OTHER; },
+                          nullptr, 0),
+                      MPI_SUCCESS);
+        }
+        am.send((rank_of_this() + 1) % ranks(), 0);
+        bool is_told = false;
+        ex::start_detached(am.async_quiesce() | ex::upon_error([&](const std::exception_ptr &) { is_told = true; }));
+        am.progress_until([&] { return is_told; });
+        MPI_Barrier(MPI_COMM_WORLD); // all are told, so that what follows belongs to the next quiescence
+        am.send((rank_of_this() + 1) % ranks(), 1);
+    }
+    const std::string written = testing::internal::GetCapturedStderr();
+    EXPECT_NE(written.find("a handler has returned an error ("), std::string::npos) << written;
+    EXPECT_NE(written.find("handler 1)"), std::string::npos) << written;
+}
+
 // As where an exception leaves a scope while a coroutine waits in co_await am.async_quiesce().
 TEST(am_senders, the_destructor_waits_for_quiescence_that_is_under_way) {
     bool is_quiet = false;
