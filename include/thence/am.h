@@ -38,9 +38,14 @@
  *  such error. A process that can receive no more, or that cannot take part in the search for the end of all
  *  messages, tells all others: the engine is *broken*. Then all that waits, and each send, put and get, returns the
  *  error that `failed` was told, and calls no error handler. The `done` of messages, puts and gets that are under way
- *  is called with it: in thence_am_progress() where MPI has not begun to use memory of the program, else when MPI has
- *  ended that, or in thence_am_free(). Functions return codes as thence.h says; on a thread that may not call MPI an
- *  error is returned as its class, and no error handler is called.
+ *  is called with it: where MPI has not begun to use memory of the program as soon as there is progress, else when MPI
+ *  has ended that. The first call of thence_am_progress(), thence_am_quiesce() or thence_am_free() that may wait
+ *  cancels the receives of puts and gets, and waits up to 2 s for what MPI has begun. Then `done` is called for the
+ *  puts that are left, whose data MPI may still read; of gets that are left it is not, since MPI may still write:
+ *  `failed` is told that memory must stay. Only then does one of these calls return the error, and no other memory of
+ *  the program is used for puts and gets from then on. While receives are cancelled, no other thread makes progress in
+ *  MPI, but by thence_am_progress() of this engine: see thence_cancel(). Functions return codes as thence.h says; on a
+ *  thread that may not call MPI an error is returned as its class, and no error handler is called.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.3. */
 
@@ -135,17 +140,14 @@ THENCE_AM_EXPORT int thence_am_create(MPI_Comm comm, const thence_am_options *op
  *         `done` is called before.
  *  @param[in,out] am null on return, unless the call is refused.
  *
- *  If the engine is broken, it cancels the receives of puts and gets, and waits up to 2 s for what MPI has begun. Then
- *  `done` is called for the puts that are left, whose data MPI may still read; of gets that are left it is not, since
- *  MPI may still write: `failed` is told that memory must stay.
+ *  If the engine is broken, it may wait up to 2 s for what MPI has begun: see Errors above.
  *  @return as thence_am_quiesce(). It is refused, and the engine stays, with `MPI_ERR_ARG` for null `am`, with
  *  `MPI_ERR_PENDING` in a handler or a callback, and with `MPI_ERR_OTHER` on a thread that is not the communication
  *  thread. After any other error the engine is gone.
  *  @note Threads: as thence_am_quiesce(); no other thread uses the engine meanwhile. An engine that is left at
  *        `MPI_Finalize` ends there: with libthence after the delete callbacks of all attributes of `MPI_COMM_SELF` that
  *        the program has set, else after those that were set later than the first engine. From then on this call only
- *        sets `am` to null, and all others return `MPI_ERR_OTHER`. While receives of a broken engine are cancelled, no
- *        other thread makes progress in MPI: see thence_cancel(). */
+ *        sets `am` to null, and all others return `MPI_ERR_OTHER`. */
 THENCE_AM_EXPORT int thence_am_free(thence_am *am);
 
 /** @brief The handler is short: it runs at once, wherever a thread is inside MPI. Option of thence_am_register(). */
@@ -259,7 +261,8 @@ THENCE_AM_EXPORT int thence_am_get(thence_am am, void *to, size_t bytes, const t
  *  @param am         the engine.
  *  @param[out] count messages that were handled and operations that were completed on this thread; may be null.
  *  @return `MPI_ERR_ARG` (null `am`); `MPI_ERR_OTHER` (not on the communication thread of this engine); the error of an
- *          engine that is broken: then it makes progress, too.
+ *          engine that is broken, once no `done` is to come (see Errors above): then it makes progress, too. Until
+ *          then it returns `MPI_SUCCESS` in a handler, in a callback, and while another thread waits for that.
  *  @note Threads: any that may call MPI; handlers without flags run on one of them at a time. In a callback it runs
  *  none. */
 THENCE_AM_EXPORT int thence_am_progress(thence_am am, long *count);

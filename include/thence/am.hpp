@@ -11,7 +11,13 @@
  *
  *  The functions whose names begin with `async_` return senders: `co_await` them, join them with `when_all`, or wait
  *  for them with thence::sync_wait() where another thread makes progress. Such a wait runs no handlers without flags;
- *  thence::active_messages::progress_until() does. A stop request has no effect on them. Link `thence::am`. */
+ *  thence::active_messages::progress_until() does. A stop request has no effect on them. Link `thence::am`.
+ *
+ *  If the engine is broken (am.h, Errors), progress(), progress_until() and quiesce() throw its error when each sender
+ *  that was started has completed: its operation state and its memory may be destroyed then. The one exception are gets
+ *  that MPI cannot end: they do not complete, and the options' `failed` is told that their memory must stay; their
+ *  operation states must stay, too. An error that send() or another member throws says nothing about those that were
+ *  started before. */
 
 #include <cstddef>
 #include <cstdio>

@@ -234,8 +234,7 @@ int thence_am_progress(thence_am handle, long *count) {
     if (!e.processes().may_call()) {
         return refuse(handle, call, not_communication_thread);
     }
-    const int code = e.progress(count);
-    return code == MPI_SUCCESS || code == MPI_ERR_PENDING ? e.broken() : code; // pending: in a callback it runs nothing
+    return e.progress_or_error(count);
 }
 
 int thence_am_hold(thence_am handle) {

@@ -136,4 +136,22 @@ int message_engine::progress(long *count) noexcept {
     return code;
 }
 
+// While another thread cancels receives this one stays out of MPI: see thence_cancel().
+int message_engine::progress_or_error(long *count) noexcept {
+    if (memory_in_use_.load(std::memory_order_relaxed) == memory_use::ends) [[unlikely]] {
+        if (count != nullptr) {
+            *count = 0;
+        }
+        return MPI_SUCCESS;
+    }
+    const int code = progress(count);
+    if (broken() == MPI_SUCCESS) [[likely]] {
+        return code == MPI_ERR_PENDING ? MPI_SUCCESS : code; // in a callback it runs nothing
+    }
+    if (must_not_wait()) {
+        return memory_in_use_.load(std::memory_order_acquire) == memory_use::has_ended ? broken() : MPI_SUCCESS;
+    }
+    return give_up_memory_once();
+}
+
 } // namespace thence::am

@@ -48,6 +48,8 @@ public:
     int get(transfer &t, const thence_am_memory &from, std::size_t offset) noexcept;
 
     int progress(long *count) noexcept;
+    // As thence_am_progress(): the error of a broken engine is returned once the memory of the program is given up.
+    int progress_or_error(long *count) noexcept;
     // This thread runs a handler, of any engine, or a callback of a continuation.
     bool must_not_wait() noexcept;
     void hold() noexcept;
@@ -104,8 +106,10 @@ private:
     void break_off(int error, bool is_first) noexcept;
     // Tells the end of all operations of a broken engine for which MPI does this with memory of the program.
     void end_pending(pending_operation::use used_for) noexcept;
-    // The engine is broken, and is freed: the program may use its memory for something else when this returns.
+    // The engine is broken: the program may use its memory for something else when this returns.
     void give_up_memory() noexcept;
+    // The first call does that. Returns why the engine is broken, or MPI_SUCCESS while another thread does it.
+    int give_up_memory_once() noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiescence_callback {
         thence_am_done *done = nullptr;
@@ -132,7 +136,11 @@ private:
     std::atomic<long> holds_{0};
     std::atomic<int> first_error_{MPI_SUCCESS};
     std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves
-    std::atomic<bool> has_ended_{false};   // though MPI still uses it: nothing of the user is called any more
+    // Of memory of the program, by a broken engine; `ends`: a thread gives it up.
+    enum class memory_use { may_last, ends, has_ended };
+    std::atomic<memory_use> memory_in_use_{memory_use::may_last};
+    std::atomic<int> telling_{0};        // threads that tell the end of an operation
+    std::atomic<bool> has_ended_{false}; // though MPI still uses it: nothing of the user is called any more
 
     std::atomic<bool> has_lost_credits_{false};
 

@@ -54,9 +54,11 @@ void message_engine::left(packet &p, int error) noexcept {
 }
 
 void message_engine::end_operation(pending_operation &o, int error) noexcept {
+    telling_.fetch_add(1, std::memory_order_relaxed); // before it is taken, so that give_up_memory() sees one of both
     if (pending_.take(o) && o.done != nullptr) {
         tell(o.done, error, o.done_data);
     }
+    telling_.fetch_sub(1, std::memory_order_release);
 }
 
 // `done` is called like a handler. What it sends leaves when the outermost has returned: so calls do not nest deeply.
@@ -189,7 +191,9 @@ void message_engine::run_held() noexcept {
         if (held == nullptr) {
             return;
         }
-        call_alone(*handlers_.find(held->message.number), held->message);
+        if (held->message.data == nullptr || broken() == MPI_SUCCESS) { // else the data of that put may be gone
+            call_alone(*handlers_.find(held->message.number), held->message);
+        }
         outbox_.give_back(held->credit);
         handled_.fetch_add(1, std::memory_order_release);
     }
@@ -241,11 +245,13 @@ void message_engine::break_off(int error, bool is_first) noexcept {
 void message_engine::end_pending(pending_operation::use used_for) noexcept {
     thence_am_done *done = nullptr;
     void *data = nullptr;
+    telling_.fetch_add(1, std::memory_order_relaxed);
     while (pending_.take_any(used_for, done, data)) {
         if (done != nullptr) {
             tell(done, broken(), data);
         }
     }
+    telling_.fetch_sub(1, std::memory_order_release);
 }
 
 void message_engine::other_is_broken(int) noexcept {

@@ -47,6 +47,9 @@ message_engine::quiescence_callback message_engine::step_quiescence() noexcept {
         break_off(wave_error_, true); // others may wait for this wave for ever
     }
     if (const int broken = broken_.load(); broken != MPI_SUCCESS) [[unlikely]] {
+        if (memory_in_use_.load() == memory_use::ends) {
+            return {}; // whoever is told may wait, also for that, and this thread may do it
+        }
         const std::scoped_lock guard(beginning_); // a wave may be under way: `stage_` stays
         return {std::exchange(quiet_, nullptr), quiet_data_, broken};
     }
@@ -120,6 +123,9 @@ bool message_engine::quiesce(int &code) noexcept {
     }
     progress_until([&] { return result.is_quiet.load(std::memory_order_acquire); });
     code = result.error;
+    if (code != MPI_SUCCESS && broken() != MPI_SUCCESS) [[unlikely]] {
+        progress_until([&] { return give_up_memory_once() != MPI_SUCCESS; });
+    }
     return true;
 }
 
@@ -129,14 +135,27 @@ void message_engine::give_up_memory() noexcept {
     constexpr base::nanoseconds patience = 2'000'000'000;
     pending_.close();
     end_pending(pending_operation::use::nothing);
-    network_.cancel_receives();
+    if (pending_.any_used()) {
+        network_.cancel_receives();
+    }
     const base::nanoseconds begun = base::read_clock();
-    progress_until([&] { return !pending_.any_used() || base::read_clock() - begun > patience; });
+    const auto is_in_use = [&] { return pending_.any_used() || telling_.load(std::memory_order_acquire) != 0; };
+    progress_until([&] { return !is_in_use() || base::read_clock() - begun > patience; });
     end_pending(pending_operation::use::reads);
     if (pending_.any_used()) {
         fail(broken(), MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
              "MPI still receives data of puts or gets: their memory must stay until the program ends");
     }
+}
+
+int message_engine::give_up_memory_once() noexcept {
+    memory_use none = memory_use::may_last;
+    if (memory_in_use_.compare_exchange_strong(none, memory_use::ends)) {
+        give_up_memory();
+        memory_in_use_.store(memory_use::has_ended, std::memory_order_release);
+        return broken();
+    }
+    return none == memory_use::has_ended ? broken() : MPI_SUCCESS;
 }
 
 // A process that breaks off after others have found the end tells them: they leave network::end() with an error, too.
@@ -154,7 +173,7 @@ int message_engine::end(bool &is_clean) noexcept {
     }
     is_clean = ended == MPI_SUCCESS;
     if (!is_clean) {
-        give_up_memory();
+        progress_until([&] { return give_up_memory_once() != MPI_SUCCESS; });
     }
     has_ended_.store(true);
     return code != MPI_SUCCESS ? code : ended;

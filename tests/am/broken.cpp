@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is under way when an engine breaks is told once: at the next progress if MPI has nothing of it, else at the latest when the
-// engine is freed, and never while MPI may still write.
+// What is under way when an engine breaks is told once: at the next progress if MPI has nothing of it, else before the
+// error is returned, and never while MPI may still write.
 #include "fake_network.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,73 @@ TEST_F(broken_engine, waits_a_while_for_mpi_and_then_tells_a_put_but_no_get) {
     EXPECT_EQ(put_there.error, MPI_ERR_OTHER);
     EXPECT_EQ(got.ended, 0);
     EXPECT_TRUE(was_told_of_memory());
+}
+
+// Whoever is told the error may destroy the operations and their memory.
+TEST_F(broken_engine, tells_a_get_before_progress_returns_the_error) {
+    outcome got;
+    all.network.packets_complete_at_once = true;
+    get(got);
+    ASSERT_EQ(all.network.nodes[0].receives.size(), 1U);
+    break_both();
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(got.ended, 1);
+    EXPECT_EQ(got.error, MPI_ERR_OTHER);
+    EXPECT_TRUE(all.network.nodes[0].receives.empty());
+    EXPECT_FALSE(was_told_of_memory());
+    outcome late;
+    transfer *const t = to_move(late);
+    EXPECT_EQ(all[0].get(*t, there, 0), MPI_ERR_OTHER);
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(late.ended, 0);
+}
+
+TEST_F(broken_engine, waits_in_the_first_progress_only) {
+    outcome got;
+    all.network.packets_complete_at_once = true;
+    all.network.nodes[0].never_cancels = true;
+    get(got);
+    break_both();
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    EXPECT_TRUE(was_told_of_memory());
+    const std::size_t told = all.failures.size();
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    bool is_clean = true;
+    EXPECT_EQ(all[0].end(is_clean), MPI_ERR_OTHER);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
+    EXPECT_EQ(all.failures.size(), told);
+    EXPECT_EQ(got.ended, 0);
+}
+
+// The end of the engine is told in progress, too, and whoever is told may wait: not inside of that wait.
+TEST_F(broken_engine, tells_that_it_is_not_quiet_where_it_does_not_wait_itself) {
+    struct waits {
+        engines &all;
+        int told = 0;
+    } seen{all};
+    outcome got;
+    all.network.packets_complete_at_once = true;
+    all.network.nodes[0].never_cancels = true;
+    get(got);
+    break_both();
+    int polls = 0;
+    all.network.meanwhile = [&] {
+        if (++polls != 2) { // it waits for MPI then
+            return;
+        }
+        const auto told = [](int, void *data) {
+            auto &w = *static_cast<waits *>(data);
+            ++w.told;
+            int code = MPI_SUCCESS;
+            EXPECT_TRUE(w.all[0].quiesce(code));
+            EXPECT_EQ(code, MPI_ERR_OTHER);
+        };
+        EXPECT_TRUE(all[0].quiesce_then(told, &seen));
+    };
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(all[0].progress_or_error(nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(seen.told, 1);
 }
 
 // The program has freed the memory when its engine is freed.

@@ -230,7 +230,7 @@ TEST_P(am_on_mpi, a_broken_engine_returns_its_error_from_all_that_sends) {
     reported();
 }
 
-// While MPI may write, that is when the engine is freed, which cancels the receive.
+// While MPI may write, that is when the receive is cancelled, before the error is returned.
 TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
     static std::vector<thence_am> not_deleted;
     begin();
@@ -244,7 +244,6 @@ TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
     bool are_asked_for = false;
     script.send_error = [&](int, int bytes) { // neither the data nor an empty message in their place arrive
         are_asked_for = are_asked_for || bytes == 5000;
-        script.holds_sends = script.holds_sends || bytes == 5000;
         return are_asked_for ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS};
     };
     outcome got;
@@ -253,6 +252,7 @@ TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
         ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
     }
     ASSERT_TRUE(are_asked_for);
+    script.holds_sends = true;
     outcome others[3];
     ASSERT_EQ(thence_am_get(am_, to.data(), to.size(), &name, 0, &outcome::note, &others[0]), MPI_SUCCESS);
     ASSERT_EQ(thence_am_put(am_, to.data(), to.size(), &name, 0, 0, nullptr, 0, &outcome::note, &others[1]),
@@ -261,12 +261,13 @@ TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
     script.receive_error = MPI_ERR_INTERN;
     fail_posted(MPI_ERR_INTERN, 5000);
     progress_of_broken(MPI_ERR_INTERN);
-    EXPECT_EQ(got.ended, 0);
+    EXPECT_EQ(got.ended, 1);
     for (const outcome &each : others) {
         EXPECT_EQ(each.ended, 1);
         EXPECT_EQ(each.error, MPI_ERR_INTERN);
     }
     release();
+    progress_of_broken(MPI_ERR_INTERN);
     EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
     EXPECT_EQ(got.ended, 1);
     EXPECT_EQ(got.error, MPI_ERR_INTERN);
@@ -274,6 +275,41 @@ TEST_P(am_on_mpi, a_broken_engine_tells_once_all_that_is_under_way) {
         EXPECT_EQ(each.ended, 1);
     }
     EXPECT_EQ(to[0], 'b');
+    reported();
+}
+
+// Then it does so although nobody makes progress any more.
+TEST_P(am_on_mpi, a_thread_that_waits_for_a_get_goes_on_when_the_engine_breaks) {
+    static std::vector<thence_am> not_deleted;
+    begin();
+    not_deleted.push_back(am_);
+    std::vector<char> memory(5000, 'a');
+    std::vector<char> to(5000, 'b');
+    thence_am_memory name{};
+    ASSERT_EQ(thence_am_memory_register(am_, memory.data(), memory.size(), &name), MPI_SUCCESS);
+    std::atomic<bool> are_asked_for{false};
+    script.send_error = [&](int, int bytes) { // as above
+        are_asked_for = are_asked_for || bytes == 5000;
+        return are_asked_for ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS};
+    };
+    outcome got;
+    std::thread waits([&] {
+        EXPECT_EQ(thence_am_get(am_, to.data(), to.size(), &name, 0, &outcome::note, &got), MPI_SUCCESS);
+        while (got.ended == 0) {
+            std::this_thread::yield();
+        }
+    });
+    for (int i = 0; i < 200 || !are_asked_for; ++i) {
+        ASSERT_EQ(thence_am_progress(am_, nullptr), MPI_SUCCESS);
+    }
+    script.receive_error = MPI_ERR_INTERN;
+    fail_posted(MPI_ERR_INTERN, 5000);
+    while (thence_am_progress(am_, nullptr) != MPI_ERR_INTERN) {
+    }
+    waits.join();
+    EXPECT_EQ(got.error, MPI_ERR_INTERN);
+    progress_of_broken(MPI_ERR_INTERN);
+    EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
     reported();
 }
 
