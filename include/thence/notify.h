@@ -32,7 +32,7 @@
  *
  *  If a process of this node has ended, an operation on it is `MPI_ERR_OTHER`, and operations of queues and of lists
  *  that are under way fail. Thence asks the system for that at most every 50 ms: while it polls, and, where no messages
- *  are used, at every 64th operation of a thread, for all spaces. The request of a single operation of at most 1 GiB is
+ *  are used, at every 64th operation of a space, for all spaces. The request of a single operation of at most 1 GiB is
  *  MPI's, and may never complete then; more data go in several messages, and their request is that of a list. A wait
  *  for a notification goes on, since any process may set it.
  *

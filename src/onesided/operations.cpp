@@ -22,11 +22,9 @@ const part &part_at(const location &at) noexcept {
 }
 
 // Whether an operation is an error because its target has ended. Without messages no poll asks the system for that, so
-// each thread does at every 64th operation: for all spaces, since it may use several in turn.
+// the operations themselves do now and then: for all spaces.
 bool is_gone(const location &at) noexcept {
-    constexpr unsigned operations_of_look = 64;
-    static thread_local constinit unsigned operations = 0;
-    if (++operations % operations_of_look == 0) [[unlikely]] {
+    if (at.remote_segment->in.look_is_due()) [[unlikely]] {
         look_at_spaces_without_messages();
     }
     return at.remote_segment->in.is_gone(at.rank);

@@ -122,6 +122,12 @@ public:
     health &health_of(int rank) noexcept { return health_[static_cast<std::size_t>(rank)]; }
     bool is_gone(int rank) noexcept { return health_of(rank).gone.load(std::memory_order_acquire); }
     bool any_is_gone() noexcept;
+    // An operation begins. True for one in 64. Two threads may count as one: that delays a look a little.
+    bool look_is_due() noexcept {
+        const std::uint32_t count = operations_.load(std::memory_order_relaxed) + 1;
+        operations_.store(count, std::memory_order_relaxed);
+        return count % 64 == 0;
+    }
     // Asks the system which processes of this node are gone. Costs a call of the system for each. Polls do it in a
     // space with messages, else operations, if no thread has asked for so long.
     static constexpr std::uint32_t milliseconds_of_look = 50;
@@ -191,6 +197,7 @@ private:
     std::atomic<void (*)(space &)> hopeless_{nullptr};
     unsigned polls_ = 0; // since the last look; one thread polls at a time
     std::atomic<std::uint32_t> last_look_{0};
+    std::atomic<std::uint32_t> operations_{0};
     // For collective calls, which cannot fail in one process alone. After one that was given up MPI has this memory,
     // and none is begun any more.
     int agreed_[2] = {}; // what this process gives; the greatest of all
