@@ -30,10 +30,10 @@
  *  that sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is
  *  one.
  *
- *  If the thread comes back half a millisecond later than it should, and the system says that it has waited for its
- *  processor, another thread wants that. Then it spins for 10 microseconds at most, and no sleep is shorter than 20
- *  microseconds, so that it keeps its claim to run at once. That lasts 40 milliseconds, and longer where it happens
- *  again soon. For some time afterwards no sleep is shorter than 30 microseconds.
+ *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it spins
+ *  for 10 microseconds at most, and no sleep is shorter than 20 microseconds, so that it keeps its claim to run at
+ *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is
+ *  shorter than 30 microseconds.
  *
  *  While more threads are ready than there are processors, a sleep lasts at least four times as long as the processor
  *  time that it costs, which is measured, up to 100 microseconds, also if `longest` is less. A thread that sleeps for a

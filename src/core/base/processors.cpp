@@ -55,10 +55,6 @@ long long time_without_processor() noexcept {
     return number_in("/proc/thread-self/schedstat", 1);
 }
 
-// At the last call on this thread.
-thread_local constinit nanoseconds seen_without_processor = 0;
-thread_local constinit nanoseconds seen_at = 0;
-
 bool look() noexcept {
     static const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 && ready_threads() > online;
@@ -77,20 +73,20 @@ bool processors_are_taken(nanoseconds time) noexcept {
     return are_taken.load(std::memory_order_relaxed);
 }
 
-bool has_waited_for_processor(nanoseconds time) noexcept {
+bool waits_for_processor::was_one(nanoseconds time) noexcept {
     if (scripted_wait_for_processor != nullptr) [[unlikely]] {
         return scripted_wait_for_processor();
     }
     const nanoseconds without = time_without_processor();
-    const nanoseconds waited = without - std::exchange(seen_without_processor, without);
-    const nanoseconds passed = time - std::exchange(seen_at, time);
+    const nanoseconds waited = without - std::exchange(seen_, without);
+    const nanoseconds passed = time - std::exchange(looked_, time);
     return without <= 0 || waited >= std::max(passed / 50, shortest_wait);
 }
 
-void look_at_waits_for_processor(nanoseconds time) noexcept {
-    if (time - seen_at >= looks_every) {
-        seen_at = time;
-        seen_without_processor = time_without_processor();
+void waits_for_processor::look(nanoseconds time) noexcept {
+    if (time - looked_ >= looks_every) {
+        looked_ = time;
+        seen_ = time_without_processor();
     }
 }
 

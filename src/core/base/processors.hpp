@@ -11,12 +11,20 @@ namespace thence::base {
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;
 
-// Whether this thread has lately been ready without a processor, for more than a moment. A thread that comes back late
-// from a sleep may as well have waited for the processor itself to wake, which on virtual machines takes a millisecond
-// now and then. `time`: now. True where the system does not tell. "Lately" is since the last call of one of these two
-// on this thread. The second is to be called often: it reads a file of the system every 20 ms.
-bool has_waited_for_processor(nanoseconds time) noexcept;
-void look_at_waits_for_processor(nanoseconds time) noexcept;
+// How long a thread was ready without a processor. One that comes back late from a sleep may as well have waited for the
+// processor itself to wake, which on virtual machines takes a millisecond now and then. Threads: one, always the same.
+class waits_for_processor {
+public:
+    // Whether there was one of more than a moment since the last call of one of these two. `time`: now. True where the
+    // system does not tell.
+    bool was_one(nanoseconds time) noexcept;
+    // To be called often: it reads a file of the system every 20 ms.
+    void look(nanoseconds time) noexcept;
+
+private:
+    nanoseconds seen_ = 0;
+    nanoseconds looked_ = 0;
+};
 
 // For tests: called in place of these, if they are not null.
 extern bool (*scripted_processors)() noexcept;

@@ -44,10 +44,12 @@ nanoseconds spin_time(nanoseconds usual) noexcept {
 
 // Sees whether the thread has waited for its processor since the last pause. Threads come and go, so after some time it
 // is assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
-void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
+void see_whether_shared(thence_backoff &backoff, nanoseconds time, base::waits_for_processor *waits) noexcept {
     if (time - backoff.due <= lost_processor) {
-        base::look_at_waits_for_processor(time);
-    } else if (base::has_waited_for_processor(time)) {
+        if (waits != nullptr) {
+            waits->look(time);
+        }
+    } else if (waits == nullptr || waits->was_one(time)) {
         const bool again = time - backoff.shared < nanoseconds{2} * backoff.shared_ms * ms;
         backoff.shared_ms = again ? std::min(2 * backoff.shared_ms, shared_at_most) : shared_at_first;
         backoff.shared = time + backoff.shared_ms * ms;
@@ -91,7 +93,7 @@ bool is_alone(const thence_backoff &backoff, nanoseconds time) noexcept {
 
 // `misses` is at most `spins` while the thread spins without pauses, then `spins` + 1. It is more if `spins` has been
 // made less meanwhile, so `since`, which is 0 before the first pause, says whether there was one.
-nanoseconds next_pause(thence_backoff &backoff) noexcept {
+nanoseconds next_pause(thence_backoff &backoff, base::waits_for_processor *waits) noexcept {
     if (backoff.misses < backoff.spins) {
         ++backoff.misses;
         return -1;
@@ -101,7 +103,7 @@ nanoseconds next_pause(thence_backoff &backoff) noexcept {
         backoff.misses = backoff.spins + 1;
         backoff.since = time;
     } else {
-        see_whether_shared(backoff, time);
+        see_whether_shared(backoff, time, waits);
     }
     const nanoseconds waited = time - backoff.since;
     if (waited < (time < backoff.shared ? shared_spins_for : spin_time(backoff.usual))) {

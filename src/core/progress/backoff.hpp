@@ -7,6 +7,8 @@
 // is next, and after a yield that cost a time slice they yield no more for a while (interpose/waiting/unchanged.cpp).
 #pragma once
 
+#include "core/base/processors.hpp"
+
 #include <thence/backoff.h>
 
 #include <cstdint>
@@ -14,7 +16,8 @@
 namespace thence::progress {
 
 // As the functions of <thence/backoff.h>. pause() returns whether it slept.
-std::int64_t next_pause(thence_backoff &backoff) noexcept;
+// `waits`: if not null, a thread that comes back late has seen another thread only if it waited for its processor.
+std::int64_t next_pause(thence_backoff &backoff, base::waits_for_processor *waits = nullptr) noexcept;
 bool pause(thence_backoff &backoff) noexcept;
 void found_after_pauses(thence_backoff &backoff) noexcept;
 // For a caller that chooses the length of its sleeps. @return the length of the sleep that begins at `time`: `wanted`,

@@ -113,7 +113,7 @@ public:
     // `not_polled`: becomes false when the application polls. Set again here.
     // `for_program`: nothing but operations of the program is outstanding, for which the helper makes progress.
     nanoseconds next(std::atomic<bool> &not_polled, bool for_program = false) noexcept {
-        const nanoseconds sleep = next_pause(backoff_);
+        const nanoseconds sleep = next_pause(backoff_, &waits_);
         if (sleep <= 0) {
             return sleep;
         }
@@ -185,6 +185,7 @@ private:
     }
 
     thence_backoff backoff_ = backoff_with(sleep_adjustment::longest, 200);
+    base::waits_for_processor waits_;
     bool sleeps_ = false;
     sleep_adjustment adjustment_;
     application_polls application_;

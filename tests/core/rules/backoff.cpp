@@ -23,15 +23,12 @@ class backoff : public testing::Test {
 protected:
     backoff() {
         thence::base::scripted_processors = []() noexcept { return taken; };
-        thence::base::scripted_wait_for_processor = []() noexcept { return waited; };
     }
     ~backoff() override {
         thence::base::scripted_processors = nullptr;
-        thence::base::scripted_wait_for_processor = nullptr;
-        taken = false, waited = true;
+        taken = false;
     }
     static inline bool taken = false; // all processors
-    static inline bool waited = true; // for the processor, a thread that is late
 };
 
 // As if another thread had run on this processor, for `time` nanoseconds, when the last pause should have ended.
@@ -142,15 +139,6 @@ TEST_F(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
     lose_processor(b, 4 * ms);
     EXPECT_GE(thence_backoff_next(&b), 20'000);
     EXPECT_GT(b.shared, 0);
-}
-
-TEST_F(backoff, a_sleep_that_ends_late_without_another_thread_changes_nothing) {
-    waited = false;
-    thence_backoff b = THENCE_BACKOFF_INIT;
-    until_sleep(b);
-    lose_processor(b, 4 * ms);
-    thence_backoff_next(&b);
-    EXPECT_EQ(b.shared, 0);
 }
 
 // It costs some processor time, and its thread displaces one that computes.

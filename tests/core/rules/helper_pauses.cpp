@@ -49,7 +49,8 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
     using clock = std::chrono::steady_clock;
     std::atomic<bool> not_polled{true};
     thence::base::scripted_processors = []() noexcept { return false; };
-    thence::base::scripted_wait_for_processor = []() noexcept { return true; };
+    static bool waited = true;
+    thence::base::scripted_wait_for_processor = []() noexcept { return waited; };
     bool undisturbed = false;
     for (int round = 0; round < 100 && !undisturbed; ++round) {
         thence::progress::helper_pauses pauses;
@@ -67,6 +68,11 @@ TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
             EXPECT_FALSE(slept);
         }
         std::this_thread::sleep_for(1ms); // as if another thread had run
+        waited = false;
+        const auto at_once = pauses.next(not_polled);
+        EXPECT_TRUE(at_once == 0 || !undisturbed) << "the processor alone was late";
+        std::this_thread::sleep_for(1ms);
+        waited = true;
         EXPECT_GE(pauses.next(not_polled), 20000);
     }
     thence::base::scripted_processors = nullptr;
@@ -113,18 +119,19 @@ TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
             while (!stop) {
             }
         });
-        const auto waits = [] {
+        thence::base::waits_for_processor seen;
+        const auto waits = [&] {
             const auto begun = thence::base::read_clock();
             while (thence::base::read_clock() - begun < 50'000'000) {
             }
-            return thence::base::has_waited_for_processor(thence::base::read_clock());
+            return seen.was_one(thence::base::read_clock());
         };
         for (int tries = 0; tries < 100 && !waited; ++tries) {
             waited = waits();
         }
         bool at_once = true;
         for (int tries = 0; tries < 100 && at_once; ++tries) { // others may run between two looks
-            at_once = thence::base::has_waited_for_processor(thence::base::read_clock());
+            at_once = seen.was_one(thence::base::read_clock());
         }
         EXPECT_FALSE(at_once);
         stop = true;
