@@ -11,8 +11,9 @@ namespace thence::base {
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;
 
-// How long a thread was ready without a processor. One that comes back late from a sleep may as well have waited for the
-// processor itself to wake, which on virtual machines takes a millisecond now and then. Threads: one, always the same.
+// How long a thread was ready without a processor. One that comes back late from a sleep may as well have waited for
+// the processor itself to wake, which on virtual machines takes a millisecond now and then. Threads: one, always the
+// same.
 class waits_for_processor {
 public:
     // Whether there was one of more than a moment since the last call of one of these two. `time`: now. True where the
