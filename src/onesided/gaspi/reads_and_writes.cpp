@@ -173,21 +173,33 @@ gaspi_segment_id_t used_parts::number_of(std::size_t i) const noexcept {
     return to_itself_ && i < 2 * pieces ? pieces_[i - pieces].remote_segment : after_->segment;
 }
 
-// The tag of the last piece is reported once more for its notification.
-gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
-                     gaspi_queue_id_t queue, const completion_target &who) noexcept {
-    const onesided::space::use all_parts(*self.world);
-    std::optional<used_parts> own_parts;
+namespace {
+
+// What writes and reads check, but for the notification. `used` keeps the parts, unless the caller does that.
+gaspi_return_t wrong_parts(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+                           bool reads, gaspi_queue_id_t queue, const completion_target &who,
+                           std::optional<used_parts> &used) noexcept {
     if (who.requests == nullptr) {
-        own_parts.emplace(self, pieces, rank, after, false);
+        used.emplace(self, pieces, rank, after, reads);
     }
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
-    if (own_parts && !own_parts->are_known()) {
+    if (used && !used->are_known()) {
         return GASPI_ERR_INV_SEG;
     }
     for (const piece &each : pieces) {
         THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
     }
+    return GASPI_SUCCESS;
+}
+
+} // namespace
+
+// The tag of the last piece is reported once more for its notification.
+gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
+                     gaspi_queue_id_t queue, const completion_target &who) noexcept {
+    const onesided::space::use all_parts(*self.world);
+    std::optional<used_parts> own_parts;
+    THENCE_GASPI_CHECK(wrong_parts(self, pieces, rank, after, false, queue, who, own_parts));
     if (after != nullptr) {
         if (rank >= self.size) {
             return GASPI_ERR_INV_RANK;
@@ -239,16 +251,7 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
                     gaspi_queue_id_t queue, const completion_target &who) noexcept {
     const onesided::space::use all_parts(*self.world);
     std::optional<used_parts> own_parts;
-    if (who.requests == nullptr) {
-        own_parts.emplace(self, pieces, rank, after, true);
-    }
-    THENCE_GASPI_CHECK(wrong_queue(self, queue));
-    if (own_parts && !own_parts->are_known()) {
-        return GASPI_ERR_INV_SEG;
-    }
-    for (const piece &each : pieces) {
-        THENCE_GASPI_CHECK(wrong_piece(self, each, rank));
-    }
+    THENCE_GASPI_CHECK(wrong_parts(self, pieces, rank, after, true, queue, who, own_parts));
     if (after != nullptr) {
         THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
     }
