@@ -33,6 +33,17 @@ struct incoming {
     std::size_t bytes = 0;
 };
 
+// How an operation of a test has ended: note() is its function `done`.
+struct outcome {
+    int ended = 0;
+    int error = MPI_SUCCESS;
+    static void note(int error, void *data) {
+        auto &o = *static_cast<outcome *>(data);
+        ++o.ended;
+        o.error = error;
+    }
+};
+
 // A process.
 struct node {
     network_events *events = nullptr;

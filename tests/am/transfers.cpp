@@ -12,16 +12,7 @@ namespace {
 
 using namespace thence::am;
 using fake::engines;
-
-struct outcome {
-    int ended = 0;
-    int error = MPI_SUCCESS;
-    static void note(int error, void *data) {
-        auto &o = *static_cast<outcome *>(data);
-        ++o.ended;
-        o.error = error;
-    }
-};
+using fake::outcome;
 
 struct shared_memory {
     std::vector<int> values;
