@@ -32,6 +32,25 @@ protected:
         }
         return true;
     }
+    // The worker that calls `help` runs the continuation, since the helper pauses after a poll of a worker.
+    void expect_work_is_left_to(bool (*help)() noexcept) {
+        EXPECT_FALSE(help()) << "there is no helper";
+        cr c(THENCE_CR_ANY_THREAD);
+        EXPECT_FALSE(help()) << "nothing is outstanding";
+        bool by_this_thread = false;
+        for (int round = 0; round < 1000 && !by_this_thread; ++round) {
+            note n;
+            const ticket t = attach_pending(n, c);
+            EXPECT_TRUE(help());
+            world.complete(t);
+            while (n.runs == 0) {
+                help();
+            }
+            by_this_thread = n.thread == std::this_thread::get_id();
+            EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
+        }
+        EXPECT_TRUE(by_this_thread);
+    }
     static std::chrono::nanoseconds processor_time() {
         timespec used{};
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -52,40 +71,11 @@ TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
 }
 
 TEST_P(helper, leaves_its_work_to_workers_that_poll_between_tasks) {
-    EXPECT_FALSE(thence::progress::help_between_tasks()) << "there is no helper";
-    cr c(THENCE_CR_ANY_THREAD);
-    bool by_this_thread = false;
-    for (int round = 0; round < 1000 && !by_this_thread; ++round) {
-        note n;
-        const ticket t = attach_pending(n, c);
-        EXPECT_TRUE(thence::progress::help_between_tasks());
-        world.complete(t);
-        while (n.runs == 0) {
-            thence::progress::help_between_tasks();
-        }
-        by_this_thread = n.thread == std::this_thread::get_id();
-    }
-    EXPECT_TRUE(by_this_thread);
+    expect_work_is_left_to(&thence::progress::help_between_tasks);
 }
 
-// The worker runs the continuation, since the helper pauses after a poll of a worker.
 TEST_P(helper, leaves_its_work_to_idle_workers) {
-    EXPECT_FALSE(thence::progress::help_while_idle()) << "there is no helper";
-    cr c(THENCE_CR_ANY_THREAD);
-    EXPECT_FALSE(thence::progress::help_while_idle()) << "nothing is outstanding";
-    bool by_this_thread = false;
-    for (int round = 0; round < 1000 && !by_this_thread; ++round) {
-        note n;
-        const ticket t = attach_pending(n, c);
-        EXPECT_TRUE(thence::progress::help_while_idle());
-        world.complete(t);
-        while (n.runs == 0) {
-            thence::progress::help_while_idle();
-        }
-        by_this_thread = n.thread == std::this_thread::get_id();
-        EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
-    }
-    EXPECT_TRUE(by_this_thread);
+    expect_work_is_left_to(&thence::progress::help_while_idle);
 }
 
 TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
