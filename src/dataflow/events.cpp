@@ -29,6 +29,15 @@ bool is_alive(const task *one) noexcept {
     return current != phase::free && current != phase::complete;
 }
 
+// Only the first error counts. Out of line, so that lower() saves few registers: most events are lowered without one.
+[[gnu::noinline]] void set_error(task &lowered, int error) noexcept {
+    int none = 0;
+    if (lowered.error.compare_exchange_strong(none, error, std::memory_order_relaxed)) {
+        detail::flow_state::fail(
+            lowered, std::make_exception_ptr(event_error(error, lowered.label.load(std::memory_order_relaxed))));
+    }
+}
+
 } // namespace
 
 detail::dataflow_task *running_task() noexcept {
@@ -65,11 +74,7 @@ bool lower(detail::dataflow_task *handle, std::uint64_t count, int error) noexce
         return true;
     }
     if (error != 0) {
-        int none = 0;
-        if (lowered->error.compare_exchange_strong(none, error, std::memory_order_relaxed)) {
-            detail::flow_state::fail(
-                *lowered, std::make_exception_ptr(event_error(error, lowered->label.load(std::memory_order_relaxed))));
-        }
+        set_error(*lowered, error);
     }
     // No plain subtraction: another thread may have lowered events meanwhile.
     do {
