@@ -8,7 +8,6 @@
 #include "tasks/waves.hpp"
 
 #include <TAGASPI.h>
-#include <thence/task_runtime.h>
 
 namespace {
 
@@ -16,7 +15,7 @@ using measure::wave_data;
 
 void flow(measure::work &work) {
     wave_data data;
-    thence_task_runtime_add(thence_flow_task_runtime());
+    const measure::flow_runtime runtime;
     tagaspi_proc_init(GASPI_BLOCK);
     gaspi_segment_create(0, 2 * sizeof data.in, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED);
     {
@@ -31,12 +30,11 @@ void flow(measure::work &work) {
         };
         work.count([&](long waves) {
             for (long i = 0; i < waves; ++i) {
-                team.wave(data, receive, send);
+                team.wave_with_progress(data, receive, send);
             }
         });
     }
     tagaspi_proc_term(GASPI_BLOCK);
-    thence_task_runtime_remove(thence_flow_task_runtime());
 }
 
 void flow_alone(measure::work &work) {

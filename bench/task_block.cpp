@@ -5,7 +5,6 @@
 #include "measure/self_receive.hpp"
 #include "tasks/flow_on_caller.hpp"
 
-#include <thence/dataflow.h>
 #include <thence/fiber.hpp>
 
 #include <boost/fiber/algo/round_robin.hpp>
@@ -48,38 +47,34 @@ void fiber(measure::work &work) {
 // Two tasks of one thread send each other a message in turns. Each posts its receive before it sends, and is blocked until
 // the other one has got that message and answers.
 void flow(measure::work &work) {
-    thence_task_runtime_add(thence_flow_task_runtime());
-    {
-        measure::flow_on_caller team;
-        const thence::continuation_request cr;
-        std::array<int, 2> in{};
-        const auto exchange = [&](int own, long iterations) {
-            int out = 0;
-            const auto send = [&] {
-                measure::send_to_self(out, 1 - own);
-                thence_progress(); // unblocks the other task, if that send has not
-            };
-            for (long i = 0; i < iterations; ++i) {
-                MPI_Request receive;
-                MPI_Irecv(&in[own], 1, MPI_INT, 0, own, MPI_COMM_SELF, &receive);
-                if (i != 0 || own == 0) {
-                    send();
-                }
-                thence_task_wait(1, &receive, 0, MPI_STATUSES_IGNORE, cr);
-            }
-            if (own == 1) {
+    const measure::flow_runtime runtime;
+    measure::flow_on_caller team;
+    const thence::continuation_request cr;
+    std::array<int, 2> in{};
+    const auto exchange = [&](int own, long iterations) {
+        int out = 0;
+        const auto send = [&] {
+            measure::send_to_self(out, 1 - own);
+            thence_progress(); // unblocks the other task, if that send has not
+        };
+        for (long i = 0; i < iterations; ++i) {
+            MPI_Request receive;
+            MPI_Irecv(&in[own], 1, MPI_INT, 0, own, MPI_COMM_SELF, &receive);
+            if (i != 0 || own == 0) {
                 send();
             }
-        };
-        work.count([&](long iterations) {
-            for (const int own : {1, 0}) { // task 1 waits for the first message
-                team.flow().submit({thence::out(&in[own])},
-                                   [&exchange, own, iterations] { exchange(own, iterations); });
-            }
-            team.wait(std::array{thence::in(&in[0]), thence::in(&in[1])});
-        });
-    }
-    thence_task_runtime_remove(thence_flow_task_runtime());
+            thence_task_wait(1, &receive, 0, MPI_STATUSES_IGNORE, cr);
+        }
+        if (own == 1) {
+            send();
+        }
+    };
+    work.count([&](long iterations) {
+        for (const int own : {1, 0}) { // task 1 waits for the first message
+            team.flow().submit({thence::out(&in[own])}, [&exchange, own, iterations] { exchange(own, iterations); });
+        }
+        team.wait(std::array{thence::in(&in[0]), thence::in(&in[1])});
+    });
 }
 
 void judge(measure::session &session) {

@@ -7,7 +7,6 @@
 #include "tasks/waves.hpp"
 
 #include <TAMPI.h>
-#include <thence/task_runtime.h>
 #include <thence/thence.h>
 
 #include <vector>
@@ -31,8 +30,8 @@ void start_others(measure::flow_team &team, std::vector<int> &buffers, MPI_Comm 
 void message(measure::work &work) {
     MPI_Comm communicator_of_others;
     MPI_Comm_dup(MPI_COMM_SELF, &communicator_of_others);
-    thence_task_runtime_add(thence_flow_task_runtime());
     {
+        const measure::flow_runtime runtime;
         std::vector<int> buffers(static_cast<std::size_t>(work.parameter("others")));
         measure::flow_team team;
         start_others(team, buffers, communicator_of_others);
@@ -60,7 +59,6 @@ void message(measure::work &work) {
             MPI_Send(&out, 1, MPI_INT, 0, static_cast<int>(i), communicator_of_others);
         }
     }
-    thence_task_runtime_remove(thence_flow_task_runtime());
     MPI_Comm_free(&communicator_of_others);
 }
 

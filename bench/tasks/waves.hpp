@@ -7,8 +7,8 @@
 
 #include "tasks/flow_on_caller.hpp"
 
-#include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
+#include <thence/thence.h>
 
 #include <array>
 #include <omp.h>
@@ -67,6 +67,16 @@ class flow_team {
 public:
     thence::flow &flow() { return on_caller_.flow(); }
 
+    // The last send also makes progress, which completes the tasks of all receives on this thread. Else the helper thread
+    // completes some of them, which is not counted: on the processor 7 %, under callgrind any part.
+    template <class Receive, class Send> void wave_with_progress(wave_data &data, Receive receive, Send send) {
+        wave(data, receive, [send](int k) {
+            send(k);
+            if (k == in_flight - 1) {
+                thence_progress();
+            }
+        });
+    }
     template <class Receive, class Send> void wave(wave_data &data, Receive receive, Send send) {
         for (int k = 0; k < in_flight; ++k) {
             flow().submit({thence::out(&data.in[k])}, [receive, k] { receive(k); });
