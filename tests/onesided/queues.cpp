@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room of a queue, tags, and the end of several reads.
+// The room of a queue, tags, and the end of several operations.
+#include "onesided/end_of_several.hpp"
+
 #include "one_process.hpp"
 
 #include <atomic>
@@ -239,6 +241,54 @@ TEST_F(end_of_reads, does_not_tell_of_a_reply_that_is_too_short) {
     EXPECT_EQ(value_of(3), 0U);
     EXPECT_EQ(of.size(), 0);
     EXPECT_NE(of.take_error(), MPI_SUCCESS);
+}
+
+// A call that starts several operations, of which one cannot be started.
+class end_of_a_failed_call : public queue_rules {
+protected:
+    void prepare(onesided::end_of_several &end) {
+        pending &made_end = *end.made();
+        made_end.tag = 5;
+        made_end.completions = made_end.entries = 1;
+        made_end.notification = 3;
+        made_end.value = 6;
+        made_end.own_slots = onesided::object_of(segment)->own().notifications;
+        made_end.local_use = &uses;
+    }
+    std::atomic<long> uses{1};
+};
+
+TEST_F(end_of_a_failed_call, tells_of_nothing_when_those_that_were_started_are_complete) {
+    MPI_Request started = world.start();
+    ASSERT_TRUE(of.take_room(1, 4));
+    {
+        onesided::end_of_several end(of, true);
+        prepare(end);
+        pending &part = made(started);
+        part.end = end.made();
+        part.end->is_end = true;
+        of.add(part);
+    }
+    of.look();
+    EXPECT_EQ(of.size(), 2);
+    EXPECT_EQ(uses, 1) << "the end is not complete";
+    world.complete(started);
+    of.look();
+    EXPECT_EQ(of.size(), 0);
+    EXPECT_EQ(uses, 0);
+    EXPECT_EQ(value_of(3), 0U);
+    EXPECT_EQ(take(), 0U) << "tags";
+    EXPECT_EQ(of.room_taken(), 0U);
+}
+
+TEST_F(end_of_a_failed_call, is_dropped_if_none_was_started) {
+    {
+        onesided::end_of_several end(of, true);
+        prepare(end);
+    }
+    EXPECT_EQ(of.size(), 0);
+    EXPECT_EQ(uses, 0);
+    EXPECT_EQ(take(), 0U);
 }
 
 } // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/gaspi/reads_and_writes.hpp"
 
+#include "onesided/end_of_several.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <optional>
 #include <thread>
-#include <utility>
 
 namespace thence::gaspi {
 
@@ -96,43 +97,15 @@ void count_message(bool is_message, const piece &each) noexcept {
     }
 }
 
-// The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
-class end_of_reads {
-public:
-    end_of_reads(onesided::queue &queue, const signal &notification) noexcept
-        : queue_(queue), made_(onesided::pending::make()) {
-        if (made_ != nullptr) {
-            made_->local_use = &notification.in_segment->own().uses; // the part stays until the notification is set
-            made_->local_use->fetch_add(1, std::memory_order_relaxed);
-            made_->own_slots = notification.in_segment->own().notifications;
-            made_->notification = notification.number;
-            made_->value = notification.value;
-        }
-    }
-    end_of_reads &operator=(end_of_reads &&) = delete;
-    ~end_of_reads() { // some could not be started
-        if (made_ != nullptr && made_->is_end) {
-            made_->value = 0;
-            queue_.add(*made_);
-        } else if (made_ != nullptr) {
-            made_->local_use->fetch_sub(1, std::memory_order_release);
-            onesided::pending::drop(made_);
-        }
-    }
-    onesided::pending *made() const noexcept { return made_; }
-    void all_started() noexcept {
-        if (!made_->is_end && queue_.size() == 0) {
-            made_->own_slots.set(made_->notification, made_->value);
-            return;
-        }
-        made_->is_end = true;
-        queue_.add(*std::exchange(made_, nullptr));
-    }
-
-private:
-    onesided::queue &queue_;
-    onesided::pending *made_;
-};
+// The end of several reads sets a notification of this process when they are complete, and all before on the queue.
+void sets_notification(onesided::pending &end, const signal &notification) noexcept {
+    const auto &own = notification.in_segment->own();
+    end.local_use = &own.uses; // the part stays until the notification is set
+    end.local_use->fetch_add(1, std::memory_order_relaxed);
+    end.own_slots = own.notifications;
+    end.notification = notification.number;
+    end.value = notification.value;
+}
 
 } // namespace
 
@@ -259,17 +232,19 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     if (!taken_room.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
         return GASPI_QUEUE_FULL;
     }
-    std::optional<end_of_reads> end;
+    onesided::queue &in = self.world->queue_of(queue);
+    const bool notifies = after != nullptr && who.requests == nullptr;
+    onesided::end_of_several end(in, notifies);
     completion how;
     how.has_room = who.requests == nullptr;
     how.tag = who.tag;
     how.completions = who.tag != GASPI_TAG_NULL ? 1 : 0;
-    if (after != nullptr && who.requests == nullptr) {
-        end.emplace(self.world->queue_of(queue), signal{find_view(self, after->segment), after->id, after->value});
-        how.end = end->made();
+    if (notifies) {
+        how.end = end.made();
         if (how.end == nullptr) {
             return GASPI_ERR_MEMALLOC;
         }
+        sets_notification(*how.end, {find_view(self, after->segment), after->id, after->value});
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
@@ -285,8 +260,10 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         count(counter::bytes_read, each.bytes);
         count_message(is_message, each);
     }
-    if (end) {
-        end->all_started();
+    if (notifies && !how.end->is_end && in.size() == 0) { // all are complete
+        how.end->own_slots.set(how.end->notification, how.end->value);
+    } else if (notifies) {
+        end.all_started();
     }
     return GASPI_SUCCESS;
 }
