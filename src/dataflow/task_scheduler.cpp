@@ -235,7 +235,7 @@ void task_scheduler::suspend(suspended &stack, const after_suspend &after) {
         return suspend_here(stack, after);
     }
     arena_.visit(
-        [](void *data) {
+        [](void *data) noexcept {
             const visit &by = *static_cast<visit *>(data);
             if (&this_thread() != by.thread) { // the arena has no slot for that thread, so this is a worker
                 return by.scheduler.suspend_for_other(by.stack, by.after);

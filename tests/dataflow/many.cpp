@@ -321,6 +321,15 @@ TEST(many, everything_at_once) {
 
 // The threads of oneTBB stay in the arena in which a stack of theirs is suspended. Another flow needs some of its own:
 // nobody waits in it who would run its task.
+// Runs a task in another flow, after oneTBB has found that the first flow has nothing to do.
+void expect_that_another_flow_runs() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::atomic<bool> ran{false};
+    thence::flow other({.workers = 1});
+    other.submit({}, [&] { ran = true; });
+    test::wait_until([&] { return ran.load(); });
+}
+
 TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
     const int workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
     thence::flow blocked({.workers = workers});
@@ -335,16 +344,33 @@ TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
         });
     }
     test::wait_until([&] { return begun == workers; });
-    std::atomic<bool> ran{false};
-    {
-        thence::flow other({.workers = 1});
-        other.submit({}, [&] { ran = true; });
-        test::wait_until([&] { return ran.load(); });
-    }
+    expect_that_another_flow_runs();
     for (const thence::task_ref each : tasks) {
         thence::unblock(each);
     }
     blocked.taskwait();
+}
+
+TEST(many, threads_that_wait_for_one_flow_keep_no_worker_from_another) {
+    thence::flow blocked({.workers = 1});
+    thence::task_ref task;
+    std::atomic<bool> all_wait{false};
+    blocked.submit({}, [&] {
+        task = thence::current_task();
+        test::wait_until([&] { return all_wait.load(); });
+        thence::block_current();
+    });
+    std::vector<std::thread> threads(12); // more than the arena takes: a worker waits in place of some
+    for (std::thread &each : threads) {
+        each = std::thread([&] { blocked.taskwait(); });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    all_wait = true;
+    expect_that_another_flow_runs();
+    thence::unblock(task);
+    for (std::thread &each : threads) {
+        each.join();
+    }
 }
 
 } // namespace

@@ -335,7 +335,7 @@ void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     schedules::schedule.calls.push_back({work, data});
 }
 
-void arena::visit(void (*work)(void *), void *data) {
+void arena::visit(void (*work)(void *) noexcept, void *data) {
     work(data);
 }
 
