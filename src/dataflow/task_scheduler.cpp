@@ -142,7 +142,9 @@ bool task_scheduler::poll_for_a_task() noexcept {
 // Without the lock, by a worker that `polling_` counts. @return what `polls` returns.
 template <class Polls> bool task_scheduler::watch(poll_watchdog::poller &self, Polls &&polls) noexcept {
     const bool watched = poll_watchdog::add(self);
+    this_thread().polls_for = this;
     const bool found = watched && polls();
+    this_thread().polls_for = nullptr; // perhaps another thread
     const bool late = watched && poll_watchdog::remove(self);
     const std::scoped_lock guard(lock_);
     if (late) {
@@ -234,23 +236,27 @@ void task_scheduler::suspend(suspended &stack, const after_suspend &after) {
     if (this_thread().running != nullptr) {
         return suspend_here(stack, after);
     }
+    if (this_thread().polls_for == this) {
+        return suspend_outside_of_tasks(stack, after);
+    }
     arena_.visit(
         [](void *data) noexcept {
             const visit &by = *static_cast<visit *>(data);
             if (&this_thread() != by.thread) { // the arena has no slot for that thread, so this is a worker
-                return by.scheduler.suspend_for_other(by.stack, by.after);
+                return by.scheduler.suspend_outside_of_tasks(by.stack, by.after);
             }
-            this_thread().resume_requested = &by.stack.resume_requested;
+            // Not null if this thread is a visitor of another arena, too.
+            const auto *const outer = std::exchange(this_thread().resume_requested, &by.stack.resume_requested);
             workers::suspend_stack(by.stack, by.after);
             static_cast<void>(
                 by.stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
-            this_thread().resume_requested = nullptr;
+            this_thread().resume_requested = outer;
         },
         &asked);
 }
 
-// suspend_here() decrements `running_` and increments it again, so this thread counts as running a task.
-void task_scheduler::suspend_for_other(suspended &stack, const after_suspend &after) {
+// Of a worker. suspend_here() decrements `running_` and increments it again, so this thread counts as running a task.
+void task_scheduler::suspend_outside_of_tasks(suspended &stack, const after_suspend &after) {
     lock_.lock();
     ++running_;
     lock_.unlock();
@@ -262,13 +268,14 @@ void task_scheduler::suspend_for_other(suspended &stack, const after_suspend &af
 }
 
 void task_scheduler::suspend_here(suspended &stack, const after_suspend &after) {
-    task *const running = this_thread().running;
+    const thread_state state = this_thread();
     stack.resuming = &resuming_;
     lock_.lock();
     --running_;
     tell_if_idle();
     call_if_needed_and_unlock();
     this_thread().running = nullptr;
+    this_thread().polls_for = nullptr;
     this_thread_stops();
     workers::suspend_stack(stack, after);
     static_cast<void>(stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
@@ -276,7 +283,8 @@ void task_scheduler::suspend_here(suspended &stack, const after_suspend &after) 
     lock_.lock();
     ++running_;
     lock_.unlock();
-    this_thread().running = running;
+    this_thread().running = state.running;
+    this_thread().polls_for = state.polls_for;
 }
 
 } // namespace thence::dataflow

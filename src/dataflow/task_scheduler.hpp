@@ -27,12 +27,15 @@
 
 namespace thence::dataflow {
 
+class task_scheduler;
+
 // The state of one thread.
 struct thread_state {
     task *running = nullptr;
     bool in_onready = false;
     // The task whose body the thread runs, or null.
     task *in_body() const noexcept { return in_onready ? nullptr : running; }
+    const task_scheduler *polls_for = nullptr; // the thread is a worker of it, inside of a poll
     // If the first stack of the thread is suspended: whether it is to be resumed.
     const std::atomic<bool> *resume_requested = nullptr;
     void (*at_end)() noexcept = nullptr; // called once, when the thread stops running tasks
@@ -60,8 +63,8 @@ public:
     // Whether a task that became ready may run before all tasks in the queue.
     bool goes_first(const task &ready) const noexcept { return ready.priority >= queue_.best(); }
 
-    // Suspends the running task of this scheduler, or a thread that is in no task. Such a thread runs tasks of this
-    // scheduler until it is resumed.
+    // Suspends the running task of this scheduler, a poll of its worker, or a thread that is in neither. Such a thread
+    // runs tasks of this scheduler until it is resumed.
     void suspend(suspended &stack, const after_suspend &after);
 
     // The idle poll of all schedulers, or null. Workers that find no task call it until it returns 0.
@@ -89,7 +92,7 @@ private:
 
     void suspend_here(suspended &stack, const after_suspend &after);
     static void this_thread_stops() noexcept;
-    void suspend_for_other(suspended &stack, const after_suspend &after);
+    void suspend_outside_of_tasks(suspended &stack, const after_suspend &after);
     bool search_again() noexcept;
     bool poll_for_a_task() noexcept;
     task *poll_once(task *held) noexcept;

@@ -145,7 +145,8 @@ TEST_F(between_tasks, tasks_of_both_kinds_end_while_polls_release_them) {
         }
     });
     std::vector<std::array<test::held, length>> gates(chains);
-    std::array<int, chains> chain{}, ran{};
+    std::array<int, chains> chain{};
+    std::array<std::atomic<int>, chains> ran{};
     thence::flow flow(test::two_workers());
     for (int i = 0; i < length; ++i) {
         for (int c = 0; c < chains; ++c) {
@@ -171,7 +172,7 @@ TEST_F(between_tasks, tasks_of_both_kinds_end_while_polls_release_them) {
     flow.submit({}, [&] { more(); });
     test::wait_until([&] {
         const std::scoped_lock guard(mutex);
-        return std::all_of(ran.begin(), ran.end(), [](int n) { return n == length; }) && held.empty();
+        return std::all_of(ran.begin(), ran.end(), [](const std::atomic<int> &n) { return n == length; }) && held.empty();
     });
     stop = true;
     flow.taskwait();

@@ -21,6 +21,7 @@ public:
     // On the next stack of the thread.
     void left() {
         if (first_) {
+            outer_ = base(); // of work that visits another arena
             base() = take();
         }
         __tsan_switch_to_fiber(base(), 0);
@@ -28,9 +29,7 @@ public:
     // On the suspended stack, perhaps on another thread.
     void returned() {
         void *const current = __tsan_get_current_fiber();
-        if (!first_) {
-            base() = current;
-        }
+        base() = first_ ? outer_ : current;
         __tsan_switch_to_fiber(own_, 0);
         if (first_) {
             give(current);
@@ -73,6 +72,7 @@ private:
     static inline int count_ = 0;
     bool first_;
     void *own_;
+    void *outer_ = nullptr;
 };
 
 #else

@@ -74,9 +74,11 @@ void worker_stacks::run(job next) {
         sanitizer::context::enter(next.data);
         next.work(next.data);
         sanitizer::context::leave();
+        sanitizer::context::hand_over(&self);
         if (!wait_for_work(self)) {
             return;
         }
+        sanitizer::context::take_over(&self);
         next = std::exchange(self.todo, {});
     } while (next.work != nullptr);
 }
