@@ -2,23 +2,27 @@
 // The accesses of sibling tasks to the same data, linked in the order of submission. There is no lock: one thread
 // appends to the chain while any thread completes accesses. tests/model/access_chain.pml checks all interleavings.
 //
-// Consecutive accesses that need no order between them (access.hpp) form a group. An access has four flags. Each is set
+// Consecutive accesses that need no order between them (access.hpp) form a group. An access has five flags. Each is set
 // once:
 //   may_run   all earlier groups are complete
 //   alone     all earlier accesses are complete
 //   complete  the task is complete
 //   followed  `next` is set
+//   left      the access is alone and complete, and its chain could not be made empty
 // The thread that sets the last flag of a row does what stands on its right:
 //   may_run, followed          if next is of the same group, it sets may_run of next
-//   alone, complete, followed  it sets may_run and alone of next; this access is dead
-//   alone, complete            it tries to make the chain empty, and this access is dead if that succeeds. Otherwise
-//                              the submitting thread is about to set followed, and the row above applies
+//   alone, complete            if followed is not set, it tries to make the chain empty. This access is dead if that
+//                              succeeds. If not, the submitting thread has set followed or is about to, and it sets left
+//   alone, complete, followed  it sets may_run and alone of next; this access is dead. If the first two were set before
+//                              followed, left belongs to the row, too
 // A task runs when all its accesses may run. The memory of a dead access is used again at once.
 //
 // No thread touches a dead access: an access lives until it is complete and alone. The access before it sets alone. Its
 // task sets complete, which needs counted_down() to have been called for this access. A thread that sets may_run along
 // a group calls counted_down() for an access only after it has read that access for the last time and has set may_run
-// of the next one. Before that, neither of the two can be dead.
+// of the next one. Before that, neither of the two can be dead. The thread that tries to make the chain empty needs the
+// access for that: its address would be found there, too, if the memory were used for a later access meanwhile. So the
+// submitting thread does not take the access for dead before `left` is set.
 #pragma once
 
 #include <thence/dataflow/access.hpp>
@@ -46,7 +50,7 @@ struct access_chain {
 };
 
 struct linked_access {
-    static constexpr std::uint32_t may_run = 1, alone = 2, complete = 4, followed = 8;
+    static constexpr std::uint32_t may_run = 1, alone = 2, complete = 4, followed = 8, left = 16;
 
     std::atomic<std::uint32_t> flags{0};
     access_kind kind{};
@@ -68,7 +72,7 @@ template <class Dead> bool append(linked_access &added, Dead &&dead) noexcept {
     const bool grouped = before->same_group(added);
     before->next = &added;
     const std::uint32_t old = before->flags.fetch_or(linked_access::followed, std::memory_order_acq_rel);
-    if ((old & (linked_access::alone | linked_access::complete)) == (linked_access::alone | linked_access::complete)) {
+    if ((old & linked_access::left) != 0) {
         // No other thread knows `added`, so this thread sets its flags.
         added.flags.store(linked_access::may_run | linked_access::alone, std::memory_order_relaxed);
         dead(*before);
@@ -78,6 +82,13 @@ template <class Dead> bool append(linked_access &added, Dead &&dead) noexcept {
         return (added.flags.fetch_or(linked_access::may_run, std::memory_order_acq_rel) & linked_access::may_run) == 0;
     }
     return false;
+}
+
+// Makes the chain empty if `last_one` is at its end.
+inline bool made_empty(linked_access &last_one) noexcept {
+    linked_access *expected = &last_one;
+    return last_one.chain->last.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel,
+                                                        std::memory_order_relaxed);
 }
 
 // Sets flags of an access and applies the rules along the chain. Calls `counted_down(task)` for each access that may
@@ -94,16 +105,14 @@ void set_flags(linked_access *at, std::uint32_t flags, CountedDown &&counted_dow
         std::uint32_t passed = 0;
         linked_access *died = nullptr;
         if ((updated & done) == done) {
-            if ((updated & linked_access::followed) != 0) {
+            if ((updated & linked_access::followed) == 0 && made_empty(*at)) {
+                died = at;
+            } else if ((updated & linked_access::followed) != 0 ||
+                       (at->flags.fetch_or(linked_access::left, std::memory_order_acq_rel) & linked_access::followed) !=
+                           0) {
                 next = at->next;
                 passed = linked_access::may_run | linked_access::alone;
                 died = at;
-            } else {
-                linked_access *expected = at;
-                if (at->chain->last.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel,
-                                                            std::memory_order_relaxed)) {
-                    died = at;
-                }
             }
         } else if (newly_runs && (updated & linked_access::followed) != 0 && at->same_group(*at->next)) {
             next = at->next;

@@ -14,6 +14,7 @@
  *   FLAG_FIRST     the flag `followed` is set before `next`
  *   GROUP_FORGOTTEN the submitting thread does not pass may_run to an access of the same group
  *   NOT_TAKEN_OFF  an access at the end of its chain is dead, but stays there
+ *   LEFT_FORGOTTEN the submitting thread takes an access for dead that another thread still tries to take off the chain
  */
 
 #ifndef N
@@ -24,7 +25,13 @@
 #define ALONE 2
 #define COMPLETE 4
 #define FOLLOWED 8
+#define LEFT 16
 #define DONE (ALONE | COMPLETE)
+#ifdef LEFT_FORGOTTEN
+#define DEAD DONE
+#else
+#define DEAD (DONE | LEFT)
+#endif
 
 byte flags[N + 1];   /* of accesses 1 to N */
 byte nexts[N + 1];
@@ -87,6 +94,7 @@ proctype completes(byte own) {
             atomic { touch(at); next = nexts[at]; assert(next != 0); passed = MAY_RUN | ALONE; died = at }
         :: (now & DONE) == DONE && !(now & FOLLOWED) ->
             atomic {
+                touch(at);
                 if
                 :: last == at ->
                     died = at;
@@ -100,7 +108,17 @@ proctype completes(byte own) {
                     skip
 #endif
                 fi
-            }
+            };
+            if
+            :: died == 0 ->
+                atomic { touch(at); now = flags[at]; flags[at] = now | LEFT };
+                if
+                :: now & FOLLOWED ->
+                    atomic { touch(at); next = nexts[at]; assert(next != 0); passed = MAY_RUN | ALONE; died = at }
+                :: else
+                fi
+            :: else
+            fi
         :: (now & DONE) != DONE && runs_now != 0 && (now & FOLLOWED) ->
             atomic {
                 touch(at);
@@ -167,10 +185,10 @@ proctype submits() {
             atomic { touch(before); grouped = reads[before] && reads[i] };
 #endif
             if
-            :: (old & DONE) == DONE ->
+            :: (old & DEAD) == DEAD ->
                 atomic { assert(flags[i] == 0); flags[i] = MAY_RUN | ALONE; satisfied = 1; dead[before] = true }
 #ifndef GROUP_FORGOTTEN
-            :: (old & DONE) != DONE && grouped && (old & MAY_RUN) ->
+            :: (old & DEAD) != DEAD && grouped && (old & MAY_RUN) ->
                 atomic {
                     if
                     :: !(flags[i] & MAY_RUN) -> satisfied = 1
