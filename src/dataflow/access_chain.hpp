@@ -12,7 +12,7 @@
 // The thread that sets the last flag of a row does what stands on its right:
 //   may_run, followed          if next is of the same group, it sets may_run of next
 //   alone, complete            if followed is not set, it tries to make the chain empty. This access is dead if that
-//                              succeeds. If not, the submitting thread has set followed or is about to, and it sets left
+//                              succeeds. If not, the submitting thread sets followed, and this one sets left
 //   alone, complete, followed  it sets may_run and alone of next; this access is dead. If the first two were set before
 //                              followed, left belongs to the row, too
 // A task runs when all its accesses may run. The memory of a dead access is used again at once.

@@ -3,40 +3,50 @@
 #include "tbb/workers/repeat_without_memory.hpp"
 #include "tbb/workers/sanitizer.hpp"
 
-#include <cstdint>
+#include <algorithm>
 #include <mutex>
-#include <pthread.h>
-#include <thread>
 #include <utility>
 
 namespace thence::workers {
 
 namespace {
 
-struct address_range {
-    std::uintptr_t begin = 0, end = 0;
-    bool contains(std::uintptr_t address) const noexcept { return begin <= address && address < end; }
-};
-
-address_range first_stack_of_this_thread() noexcept {
-    pthread_attr_t attributes;
-    void *begin = nullptr;
-    std::size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return {};
-    }
-    pthread_attr_getstack(&attributes, &begin, &bytes);
-    pthread_attr_destroy(&attributes);
-    const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    return {address, address + bytes};
-}
-
-[[gnu::noipa]] bool on_first_stack() noexcept {
-    static thread_local const address_range first = first_stack_of_this_thread();
-    return first.contains(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
-}
+// More than the frames of oneTBB between those functions, and less than any stack.
+constexpr std::uintptr_t near = 16384;
 
 } // namespace
+
+first_stacks::first_stacks(::tbb::task_arena &arena, int slots)
+    : ::tbb::task_scheduler_observer(arena), slots_(slots),
+      addresses_(std::make_unique<std::atomic<std::uintptr_t>[]>(static_cast<std::size_t>(slots))) {
+    observe(true);
+}
+
+void first_stacks::on_scheduler_entry(bool is_worker) {
+    const int slot = ::tbb::this_task_arena::current_thread_index();
+    if (is_worker && slot < slots_) {
+        addresses_[static_cast<std::size_t>(slot)].store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                                                         std::memory_order_relaxed);
+    }
+}
+
+void first_stacks::on_scheduler_exit(bool is_worker) {
+    const int slot = ::tbb::this_task_arena::current_thread_index();
+    if (is_worker && slot < slots_) {
+        addresses_[static_cast<std::size_t>(slot)].store(0, std::memory_order_relaxed);
+    }
+}
+
+bool first_stacks::is_one() const noexcept {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    return std::any_of(addresses_.get(), addresses_.get() + slots_, [&](const auto &each) {
+        const std::uintptr_t address = each.load(std::memory_order_relaxed);
+        return address != 0 && (here < address ? address - here : here - address) < near;
+    });
+}
+
+worker_stacks::worker_stacks(::tbb::task_arena &arena, int slots)
+    : arena_(arena), most_(slots), first_stacks_(std::in_place, arena, slots) {}
 
 void worker_stacks::call(const job &next) {
     arena_.enqueue([stacks = user(*this), next] { stacks->begin(next); });
@@ -49,7 +59,7 @@ void worker_stacks::begin(const job &next) {
         found->todo = next;
         return ::tbb::task::resume(found->point);
     }
-    if (on_first_stack()) {
+    if (first_stacks_->is_one()) {
         return leave_first_stack(next);
     }
     run(next);
@@ -124,6 +134,7 @@ void worker_stacks::release() noexcept {
 }
 
 void worker_stacks::close() noexcept {
+    first_stacks_.reset();
     waiting_stack *list = nullptr;
     {
         const std::scoped_lock guard(lock_);

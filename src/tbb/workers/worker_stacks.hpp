@@ -15,8 +15,34 @@
 
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace thence::workers {
+
+// The first stacks of the workers that are in an arena. A worker may also run on that of another one, while that has
+// been resumed and its own thread is busy.
+class first_stacks : public ::tbb::task_scheduler_observer {
+public:
+    first_stacks(::tbb::task_arena &arena, int slots);
+    ~first_stacks() override { observe(false); }
+    first_stacks &operator=(first_stacks &&) = delete;
+
+    // Whether the caller, called by oneTBB, runs on one of them.
+    bool is_one() const noexcept;
+
+private:
+    void on_scheduler_entry(bool is_worker) override;
+    void on_scheduler_exit(bool is_worker) override;
+
+    const int slots_;
+    // By the slot of the arena: an address on the stack, or 0. The functions that oneTBB calls are near it.
+    std::unique_ptr<std::atomic<std::uintptr_t>[]> addresses_;
+};
 
 struct job {
     void (*work)(void *) noexcept = nullptr;
@@ -26,8 +52,8 @@ struct job {
 // Stacks that wait for work use it, perhaps for a moment after the arena is destroyed.
 class worker_stacks {
 public:
-    // `most`: stacks that are kept for more work.
-    worker_stacks(::tbb::task_arena &arena, int most) noexcept : arena_(arena), most_(most) {}
+    // `slots`: of the arena. As many stacks are kept for more work.
+    worker_stacks(::tbb::task_arena &arena, int slots);
     worker_stacks &operator=(worker_stacks &&) = delete;
 
     // Has a worker do the job. Throws std::bad_alloc.
@@ -62,7 +88,8 @@ private:
     bool wait_for_work(waiting_stack &self);
     waiting_stack *take() noexcept;
 
-    ::tbb::task_arena &arena_; // while there is a job
+    ::tbb::task_arena &arena_;                 // while there is a job
+    std::optional<first_stacks> first_stacks_; // until close()
     const int most_;
     detail::spin_lock lock_;
     waiting_stack *list_ = nullptr;
