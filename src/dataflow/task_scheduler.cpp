@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/task_scheduler.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace thence::dataflow {
@@ -84,7 +87,39 @@ bool task_scheduler::needs_worker() const noexcept {
 
 bool task_scheduler::send() noexcept {
     arena_.call([](void *self) noexcept { static_cast<task_scheduler *>(self)->run_as_worker(); }, this);
+    late_workers::watch();
     return true;
+}
+
+bool task_scheduler::look_for_late_worker() noexcept {
+    const std::scoped_lock guard(lock_);
+    const unsigned number = called_ != 0 ? arrived_ + 1 : 0;
+    if (number != 0 && number == awaited_ && substitutes_ < workers_) {
+        start_substitute();
+    }
+    awaited_ = number;
+    return number != 0;
+}
+
+// With the lock. If no thread can be made, the next inspection tries again.
+void task_scheduler::start_substitute() noexcept {
+    try {
+        auto alive = std::make_unique<keep_alive>(*this);
+        detail::start_thread([this, alive = std::move(alive)] {
+            while (worker_is_missing()) {
+                arena_.help();
+            }
+        }).detach();
+        ++substitutes_;
+    } catch (...) { // std::bad_alloc, std::system_error
+    }
+}
+
+// For a substitute, which ends if not.
+bool task_scheduler::worker_is_missing() noexcept {
+    const std::scoped_lock guard(lock_);
+    substitutes_ -= called_ == 0 ? 1 : 0;
+    return called_ != 0;
 }
 
 bool task_scheduler::must_leave() const noexcept {
@@ -240,17 +275,19 @@ void task_scheduler::suspend(suspended &stack, const after_suspend &after) {
         return suspend_outside_of_tasks(stack, after);
     }
     arena_.visit(
-        [](void *data) noexcept {
+        [](void *data) {
             const visit &by = *static_cast<visit *>(data);
             if (&this_thread() != by.thread) { // the arena has no slot for that thread, so this is a worker
                 return by.scheduler.suspend_outside_of_tasks(by.stack, by.after);
             }
-            // Not null if this thread is a visitor of another arena, too.
+            // This thread may be a visitor or a worker of another arena, too.
             const auto *const outer = std::exchange(this_thread().resume_requested, &by.stack.resume_requested);
+            const auto *const polls_for = std::exchange(this_thread().polls_for, nullptr);
             workers::suspend_stack(by.stack, by.after);
             static_cast<void>(
                 by.stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
             this_thread().resume_requested = outer;
+            this_thread().polls_for = polls_for;
         },
         &asked);
 }
@@ -277,8 +314,11 @@ void task_scheduler::suspend_here(suspended &stack, const after_suspend &after) 
     this_thread().running = nullptr;
     this_thread().polls_for = nullptr;
     this_thread_stops();
+    late_workers::suspended_stacks.fetch_add(1, std::memory_order_relaxed);
+    late_workers::watch();
     workers::suspend_stack(stack, after);
     static_cast<void>(stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
+    late_workers::suspended_stacks.fetch_sub(1, std::memory_order_relaxed);
     resuming_.fetch_sub(1, std::memory_order_relaxed);
     lock_.lock();
     ++running_;

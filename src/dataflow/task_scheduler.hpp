@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/base/clock.hpp"
+#include "dataflow/late_workers.hpp"
 #include "dataflow/poll_watchdog.hpp"
 #include "dataflow/ready_queue.hpp"
 #include "tbb/workers/arena.hpp"
@@ -54,7 +55,11 @@ public:
     task_scheduler(int workers, task *(*run_task)(task &) noexcept, void (*on_idle)(void *data) noexcept, void *data)
         : workers_(workers), run_(run_task), on_idle_(on_idle), on_idle_data_(data), arena_(workers) {}
     // No task may be left. Waits until all threads have left the scheduler.
-    ~task_scheduler() { wait_until_all_left(); }
+    ~task_scheduler() {
+        wait_until_all_left(); // also for a worker that does not come, for which the timer makes a substitute
+        watched_.remove();
+        wait_until_all_left(); // for such a thread
+    }
 
     int workers() const noexcept { return workers_; }
 
@@ -71,6 +76,9 @@ public:
     static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
     // What workers of all schedulers call between two tasks, or null.
     static void poll_between_tasks(int (*poll)()) noexcept { busy_poll_.store(poll, std::memory_order_release); }
+
+    // The timer of late_workers.hpp calls it. @return whether a worker is on its way.
+    bool look_for_late_worker() noexcept;
 
     // A call of the poll lasts long, so its worker no longer counts as searching. The watchdog calls it.
     void polls_late(poll_watchdog::poller &late) noexcept;
@@ -92,6 +100,8 @@ private:
 
     void suspend_here(suspended &stack, const after_suspend &after);
     static void this_thread_stops() noexcept;
+    void start_substitute() noexcept;
+    bool worker_is_missing() noexcept;
     void suspend_outside_of_tasks(suspended &stack, const after_suspend &after);
     bool search_again() noexcept;
     bool poll_for_a_task() noexcept;
@@ -132,7 +142,10 @@ private:
     int running_ = 0; // tasks that run and are not suspended
     std::atomic<int> idle_waiters_{0};
     std::atomic<int> resuming_{0}; // stacks that are to be resumed
+    unsigned awaited_ = 0;         // if a worker was on its way at the last inspection for a late one: its number
+    int substitutes_ = 0;          // threads in place of late workers
     workers::arena arena_;
+    late_workers::watched watched_{*this}; // the last member: the timer uses the others
 };
 
 } // namespace thence::dataflow

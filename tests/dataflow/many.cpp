@@ -319,9 +319,9 @@ TEST(many, everything_at_once) {
     EXPECT_EQ(done, 3 * rounds);
 }
 
-// The threads of oneTBB stay in the arena in which a stack of theirs is suspended. Another flow needs some of its own:
-// nobody waits in it who would run its task.
-// Runs a task in another flow, after oneTBB has found that the first flow has nothing to do.
+// A thread of oneTBB stays in the arena in which its first stack is suspended. After oneTBB has found that nothing is to
+// be done there, it counts that thread as free, and sends none to another flow. Nobody waits there who would run the
+// task.
 void expect_that_another_flow_runs() {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     std::atomic<bool> ran{false};

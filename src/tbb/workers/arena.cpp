@@ -2,12 +2,10 @@
 #include "tbb/workers/arena_implementation.hpp"
 #include "tbb/workers/repeat_without_memory.hpp"
 #include "tbb/workers/sanitizer.hpp"
-#include "tbb/workers/worker_stacks.hpp"
 
 #include <oneapi/tbb/task.h>
 
 #include <atomic>
-#include <semaphore>
 #include <thread>
 #include <utility>
 
@@ -20,8 +18,8 @@ constexpr unsigned visitors = 8;
 
 using sanitizer::context;
 
-// Of all arenas. oneTBB must have as many threads as all arenas together have workers: tasks that run for long in one
-// arena keep no worker from another.
+// Of all arenas. oneTBB must have as many threads as all arenas together have workers, or tasks that run for long in
+// one arena could keep them from another. So could stacks that are suspended, see dataflow/late_workers.hpp.
 std::atomic<int> all_workers{0};
 
 // @return how many threads oneTBB must have now, that of the program included.
@@ -57,21 +55,15 @@ void yield() {
 arena::arena(int workers)
     : implementation_(
           std::make_unique<implementation>(add_workers(workers), workers + static_cast<int>(visitors), visitors)),
-      stacks_(new worker_stacks(implementation_->arena, workers + static_cast<int>(visitors))), workers_(workers) {}
+      workers_(workers) {}
 arena::arena(std::unique_ptr<implementation> made) noexcept : implementation_(std::move(made)) {}
 arena::~arena() {
-    if (stacks_ != nullptr) {
-        stacks_->close();
-    }
     all_workers.fetch_sub(workers_, std::memory_order_relaxed);
 }
 
 void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     context::hand_over(data);
     repeat_without_memory([&] {
-        if (stacks_ != nullptr) {
-            return stacks_->call({work, data});
-        }
         implementation_->arena.enqueue([work, data] {
             context::enter(data);
             work(data);
@@ -80,36 +72,34 @@ void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     });
 }
 
-void arena::visit(void (*work)(void *) noexcept, void *data) {
-    const auto caller = std::this_thread::get_id();
-    bool visited = true;
+// The stack of this thread is suspended until a task that is enqueued here has begun. oneTBB begins enqueued tasks in
+// any order.
+void arena::help() {
     implementation_->arena.execute([&] {
-        visited = std::this_thread::get_id() == caller;
-        if (visited) {
-            work(data);
-        }
+        context suspends(true);
+        ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+            suspends.left();
+            repeat_without_memory([&] { implementation_->arena.enqueue([point] { ::tbb::task::resume(point); }); });
+        });
+        suspends.returned();
     });
-    if (!visited) { // a worker was asked, on its first stack, which must not be suspended
-        call_and_wait(work, data);
-    }
 }
 
-void arena::call_and_wait(void (*work)(void *) noexcept, void *data) noexcept {
-    struct asked {
-        void (*work)(void *) noexcept;
-        void *data;
-        std::binary_semaphore done{0};
-    } job{work, data};
-    call(
-        [](void *asked_for) noexcept {
-            asked &by = *static_cast<asked *>(asked_for);
-            by.work(by.data);
-            context::hand_over(asked_for);
-            by.done.release();
-        },
-        &job);
-    job.done.acquire();
-    context::take_over(&job);
+void arena::visit(void (*work)(void *), void *data) {
+    context::hand_over(data);
+    const auto caller = std::this_thread::get_id();
+    implementation_->arena.execute([work, data, caller] {
+        const bool by_worker = std::this_thread::get_id() != caller;
+        if (by_worker) {
+            context::enter(data);
+        }
+        work(data);
+        if (by_worker) {
+            context::hand_over(data);
+            context::leave();
+        }
+    });
+    context::take_over(data);
 }
 
 } // namespace thence::workers

@@ -39,15 +39,13 @@ inline void resume(suspended &stack) noexcept {
 // Suspends the stack of a worker and resumes it: its thread runs other work of the arena first.
 void yield();
 
-class worker_stacks;
-
 class arena {
 public:
     // With arena_implementation.hpp: what oneTBB has of it.
     struct implementation;
 
     // `workers` of them run at a time, also if the machine has fewer processors, or other arenas have workers, beside
-    // up to 8 threads of visit(). What they call may suspend its stack for long.
+    // up to 8 threads of visit().
     explicit arena(int workers);
     explicit arena(std::unique_ptr<implementation> made) noexcept;
     ~arena();
@@ -59,13 +57,13 @@ public:
     void call(void (*work)(void *) noexcept, void *data) noexcept;
     // Calls `work(data)` on this thread inside the arena. If the arena has no slot for this thread, a worker calls it,
     // and this thread sleeps meanwhile.
-    void visit(void (*work)(void *) noexcept, void *data);
+    void visit(void (*work)(void *), void *data);
+    // On a thread that is in no arena: does what was passed to call() as a worker would, until oneTBB has nothing more
+    // to do, or at least for a moment.
+    void help();
 
 private:
-    void call_and_wait(void (*work)(void *) noexcept, void *data) noexcept;
-
     std::unique_ptr<implementation> implementation_;
-    worker_stacks *const stacks_ = nullptr; // null: nothing is suspended for long
     int workers_ = 0;
 };
 

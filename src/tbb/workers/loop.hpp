@@ -56,6 +56,7 @@ public:
     void run_as_worker() noexcept {
         lock_.lock();
         --called_;
+        ++arrived_;
         typename Queue::runner self(queue());
         run_and_unlock(self);
     }
@@ -143,7 +144,8 @@ protected:
     int inside_ = 0;            // runners
     int searching_ = 0;         // runners that search
     int searching_workers_ = 0; // workers that search
-    int called_ = 0;            // workers that were called and have not arrived
+    int called_ = 0;            // workers that were called and have not arrived; one at most
+    unsigned arrived_ = 0;      // workers that were called and have arrived
 
 private:
     Queue &queue() noexcept { return static_cast<Queue &>(*this); }

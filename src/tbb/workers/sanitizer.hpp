@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells the thread sanitizer which stack a thread runs on, since it does not see oneTBB change stacks. Does nothing in
-// other builds. Only sources of this folder include it, which are not instrumented themselves.
+// other builds. Only arena.cpp includes it, which is not instrumented itself.
 //
 // Invariant: what a thread runs outside of arena::call() and of suspended stacks, it runs in its base context, in which
 // no instrumented function is active. So it does not matter which thread has which base.

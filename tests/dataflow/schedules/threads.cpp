@@ -335,9 +335,11 @@ void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     schedules::schedule.calls.push_back({work, data});
 }
 
-void arena::visit(void (*work)(void *) noexcept, void *data) {
+void arena::visit(void (*work)(void *), void *data) {
     work(data);
 }
+
+void arena::help() {}
 
 } // namespace thence::workers
 
