@@ -51,7 +51,10 @@ void waits(measure::work &work) {
 }
 
 void judge(measure::session &session) {
-    measure::job what{.work = "waits", .threads = measure::level::single, .parameters = {{"milliseconds", 5000}}};
+    measure::job what{.work = "waits",
+                      .threads = measure::level::single,
+                      .parameters = {{"milliseconds", 5000}},
+                      .environment = measure::waiting_not_tuned};
     const measure::numbers before = session.together(2, what);
     what.run_options = {"--wait=sleep"};
     const measure::numbers after = session.together(2, what);

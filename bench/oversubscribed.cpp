@@ -46,6 +46,7 @@ struct found {
     found(measure::session &session, int ranks, measure::job what) {
         what.threads = measure::level::single;
         what.as_mpi_waits = true;
+        what.environment = measure::waiting_not_tuned;
         for (int round = 0; round < (session.quick() ? 1 : 3); ++round) {
             what.run_options.clear();
             before.push_back(session.together(ranks, what));

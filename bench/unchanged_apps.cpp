@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -36,13 +37,14 @@ void solve_zones(measure::work &work) {
     work.result("seconds", measure::seconds_of_slowest(MPI_COMM_WORLD, [&] { bt_mz::solve_mpi(run); }));
 }
 
-// A plate of 512 x 512 in blocks of the default size.
+// A plate of 512 x 512, in blocks of the default size or of the largest with which each rank has one.
 void solve_plate(measure::work &work) {
     heat::Config config;
     config.top = 100;
     config.left = 50;
     config.iterations = static_cast<int>(work.parameter("iterations"));
     const int ranks = number_of_ranks();
+    config.block = std::clamp(config.rows / ranks, 1, config.block);
     const heat::Partition partition(config, ranks);
     const int first = partition.first_row(work.rank());
     apps::Recorder recorder(0);

@@ -43,7 +43,11 @@ pipe_ends make_pipe() {
         dup2(err, STDERR_FILENO);
     }
     for (const std::string &entry : environment) {
-        putenv(const_cast<char *>(entry.c_str()));
+        if (entry.find('=') == std::string::npos) {
+            unsetenv(entry.c_str());
+        } else {
+            putenv(const_cast<char *>(entry.c_str()));
+        }
     }
     execvp(arguments[0], arguments);
     const int reason = errno;

@@ -17,8 +17,8 @@ struct outcome {
 
 enum class errors { keep, show }; // show: the program inherits standard error
 
-// `environment` holds NAME=value entries that are added to the environment of this process. Throws std::runtime_error
-// if the program cannot be started.
+// `environment` changes the environment of this process for the program: NAME=value sets a variable, NAME removes one.
+// Throws std::runtime_error if the program cannot be started.
 outcome run_program(const std::vector<std::string> &command, const std::vector<std::string> &environment,
                     std::chrono::seconds limit, errors standard_error = errors::keep);
 

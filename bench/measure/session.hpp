@@ -15,12 +15,16 @@ enum class level { single, funneled, multiple };
 
 const char *name_of(level which); // "MPI_THREAD_SINGLE" and so on
 
+// For the environment of a job that waits as MPI does: it removes the variables by which ranks of MPICH and Intel MPI
+// yield. `make bench` sets them.
+inline const std::vector<std::string> waiting_not_tuned{"MPIR_CVAR_POLLS_BEFORE_YIELD", "I_MPI_WAIT_MODE"};
+
 // The work to run and its settings.
 struct job {
     std::string work = {};
     level threads = level::multiple;
     std::map<std::string, long> parameters = {};
-    std::vector<std::string> environment = {}; // NAME=value
+    std::vector<std::string> environment = {}; // NAME=value, or NAME to remove a variable
     int threads_per_rank = 1; // that compute; with more than 1, together() does not bind ranks to cores
     std::string program = {}; // the benchmark that has the work; empty: this one
     std::vector<std::string> run_options = {}; // of `thence run`, under which the work runs if there are any
