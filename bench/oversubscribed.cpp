@@ -4,9 +4,11 @@
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"
+#include "measure/limit.hpp"
 
 #include <mpi.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,12 +40,42 @@ void calls(measure::work &work) {
                                  count));
 }
 
+// The same by nonblocking calls that are waited for, the form that --wait=sleep gives them.
+void calls_by_wait(measure::work &work) {
+    const int count = work.quick() ? 50 : 300;
+    work.result("barrier", time_of(
+                               [] {
+                                   MPI_Request request = MPI_REQUEST_NULL;
+                                   MPI_Ibarrier(MPI_COMM_WORLD, &request);
+                                   MPI_Wait(&request, MPI_STATUS_IGNORE);
+                               },
+                               count));
+    work.result("allreduce", time_of(
+                                 [] {
+                                     const long one = 1;
+                                     long sum = 0;
+                                     MPI_Request request = MPI_REQUEST_NULL;
+                                     MPI_Iallreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &request);
+                                     MPI_Wait(&request, MPI_STATUS_IGNORE);
+                                 },
+                                 count));
+}
+
+// What runs beside both: a limit, or a peer.
+struct third {
+    measure::job what;
+    std::string name;
+    bool is_limit = false;
+};
+
 // As MPI waits, and with --wait=sleep, alternately.
 struct found {
     std::vector<measure::numbers> before;
     std::vector<measure::numbers> after;
+    std::vector<measure::numbers> beside;
+    std::optional<third> other;
 
-    found(measure::session &session, int ranks, measure::job what) {
+    found(measure::session &session, int ranks, measure::job what, std::optional<third> also) : other(std::move(also)) {
         what.threads = measure::level::single;
         what.as_mpi_waits = true;
         what.environment = measure::waiting_not_tuned;
@@ -52,6 +84,9 @@ struct found {
             before.push_back(session.together(ranks, what));
             what.run_options = {"--wait=sleep"};
             after.push_back(session.together(ranks, what));
+            if (other) {
+                beside.push_back(session.together(ranks, other->what));
+            }
         }
     }
     // How many times as fast. `unit`: of the result.
@@ -59,21 +94,34 @@ struct found {
              double bar) const {
         std::vector<double> ratios;
         std::vector<double> ours;
-        std::vector<double> other;
+        std::vector<double> baseline;
+        std::vector<double> ratios_beside;
         for (std::size_t i = 0; i < before.size(); ++i) {
             ours.push_back(after[i].at(result));
-            other.push_back(before[i].at(result));
-            ratios.push_back(other.back() / ours.back());
+            baseline.push_back(before[i].at(result));
+            ratios.push_back(baseline.back() / ours.back());
+            if (other) {
+                ratios_beside.push_back(baseline.back() / beside[i].at(result));
+            }
         }
-        session.add({.name = name,
-                     .found = measure::median_of(ratios),
-                     .unit = "times the speed",
-                     .kind = measure::bar_kind::at_least,
-                     .bar = bar,
-                     .against = "as MPI waits",
-                     .side_unit = unit,
-                     .ours = measure::median_of(ours).value,
-                     .baseline = measure::median_of(other).value});
+        measure::figure added{.name = name,
+                              .found = measure::median_of(ratios),
+                              .unit = "times the speed",
+                              .kind = measure::bar_kind::at_least,
+                              .bar = bar,
+                              .against = "as MPI waits",
+                              .side_unit = unit,
+                              .ours = measure::median_of(ours).value,
+                              .baseline = measure::median_of(baseline).value};
+        if (!other) {
+            measure::add_no_limit(added, "what the program waits for is not measured apart");
+        } else if (other->is_limit) {
+            measure::add_limit(added, {.what = other->name, .value = measure::median_of(ratios_beside).value});
+        } else {
+            measure::add_peer(added, other->name, measure::median_of(ratios_beside).value);
+            measure::add_no_limit(added, "how soon the system lets a rank run that sleeps is not measured apart");
+        }
+        session.add(added);
     }
 };
 
@@ -84,17 +132,27 @@ void judge(measure::session &session) {
     // Waiting ranks of Open MPI yield by themselves if they are more than the processors.
     const bool yields = std::string(version).find("Open MPI") != std::string::npos;
     const double bar = yields ? 1 / 1.1 : 5;
+    // Without `as_mpi_waits` together() sets the switch by which ranks of MPICH and Intel MPI yield.
+    const std::string own = "plain MPI with its own switch (MPIR_CVAR_POLLS_BEFORE_YIELD=1, I_MPI_WAIT_MODE=1)";
+    const third calls_beside =
+        yields ? third{.what = {.work = "calls_by_wait", .threads = measure::level::single},
+                       .name = "plain MPI by nonblocking calls and MPI_Wait, the form that --wait=sleep gives them",
+                       .is_limit = true}
+               : third{.what = {.work = "calls", .threads = measure::level::single}, .name = own};
     for (const int times : {2, 4}) {
         const int ranks = times * measure::processors();
         const std::string on =
             ", " + std::to_string(ranks) + " ranks on " + std::to_string(measure::processors()) + " processors";
-        const found of_calls(session, ranks, {.work = "calls"});
+        const found of_calls(session, ranks, {.work = "calls"}, calls_beside);
         of_calls.add(session, "barrier" + on, "barrier", "microseconds", bar);
         of_calls.add(session, "allreduce" + on, "allreduce", "microseconds", bar);
 #if defined(THENCE_BENCH_UNCHANGED_APPS)
-        const found of_heat(
-            session, ranks,
-            {.work = "heat", .parameters = {{"iterations", session.quick() ? 5 : 20}}, .program = "unchanged_apps"});
+        const measure::job heat{.work = "heat",
+                                .threads = measure::level::single,
+                                .parameters = {{"iterations", session.quick() ? 5 : 20}},
+                                .program = "unchanged_apps"};
+        const found of_heat(session, ranks, heat,
+                            yields ? std::nullopt : std::optional<third>({.what = heat, .name = own}));
         of_heat.add(session, "heat by MPI alone" + on, "seconds", "seconds", bar);
 #endif
     }
@@ -113,6 +171,6 @@ int main(int argc, char **argv) {
                           .bars =
                               "at least 5 times the speed on MPICH and Intel MPI; on Open MPI, whose ranks yield by "
                               "themselves, at most 1.1 times as long",
-                          .pieces = {{"calls", calls}},
+                          .pieces = {{"calls", calls}, {"calls_by_wait", calls_by_wait}},
                           .judge = judge});
 }
