@@ -85,14 +85,12 @@ measure::report run(const std::string &name, const bench_options &chosen) {
 
 // The output of `thence info --json` for the report; an empty object if it fails.
 nlohmann::json environment() {
-    for (const char *to_bin : {THENCE_BIN_FROM_LIBEXEC, "../../bin"}) { // in an installed tree, in a build tree
-        const std::string command = folder() + "/" + to_bin + "/" THENCE_COMMAND;
-        if (std::filesystem::exists(command)) {
-            const outcome result = run_program({command, "info", "--json"}, {}, std::chrono::seconds(60));
-            return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();
-        }
+    const std::string command = measure::thence_command();
+    if (!std::filesystem::exists(command)) {
+        return nlohmann::json::object();
     }
-    return nlohmann::json::object();
+    const outcome result = run_program({command, "info", "--json"}, {}, std::chrono::seconds(60));
+    return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();
 }
 
 bool write_json(const std::string &file, const std::vector<measure::report> &reports, bool quick) {

@@ -43,8 +43,8 @@ struct options {
 class examination {
 public:
     examination(const options &chosen, measure::report &report)
-        : session_({chosen.quick, measure::words(chosen.mpiexec), measure::own_folder() + "/../../bin/thence",
-                    measure::own_folder(), measure::own_folder() + "/overlap", false},
+        : session_({chosen.quick, measure::words(chosen.mpiexec), measure::thence_command(), measure::own_folder(),
+                    measure::own_folder() + "/overlap", false},
                    report) {}
 
     // Adds a step, which is run by run_all().

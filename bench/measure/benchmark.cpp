@@ -60,9 +60,8 @@ int do_work(const benchmark &what, options &chosen) {
 int do_judge(const benchmark &what, const options &chosen) {
     report result{what.name, what.about, {}, {}, {}};
     const std::string folder = own_folder();
-    session judging(
-        {chosen.measured.quick, words(chosen.mpiexec), folder + "/../../bin/thence", folder, folder + "/" + what.name},
-        result);
+    session judging({chosen.measured.quick, words(chosen.mpiexec), thence_command(), folder, folder + "/" + what.name},
+                    result);
     try {
         what.judge(judging);
     } catch (const std::exception &error) {

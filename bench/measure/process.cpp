@@ -138,6 +138,11 @@ std::string own_folder() {
     return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
 }
 
+std::string thence_command() {
+    const std::string installed = own_folder() + "/" THENCE_BIN_FROM_LIBEXEC "/" THENCE_COMMAND;
+    return std::filesystem::exists(installed) ? installed : own_folder() + "/../../bin/" THENCE_COMMAND;
+}
+
 std::vector<std::string> words(const std::string &text) {
     std::istringstream in(text);
     std::vector<std::string> result;

@@ -25,6 +25,10 @@ outcome run_program(const std::vector<std::string> &command, const std::vector<s
 // The folder that holds the running executable.
 std::string own_folder();
 
+// The command `thence` of the installation or the build tree of the running executable. Its name ends as those of the
+// libraries do (THENCE_LIBRARY_SUFFIX).
+std::string thence_command();
+
 // Splits the text at white space. Quotes have no meaning.
 std::vector<std::string> words(const std::string &text);
 

@@ -3,7 +3,7 @@
 # usage: other_build.sh static|side_by_side BUILD_DIR WORK_DIR
 # static: installs BUILD_DIR, which has static libraries, and lets consume.sh use them.
 # side_by_side: installs BUILD_DIR, whose names have a suffix, and a build with another MPI into one prefix, and lets consume.sh
-# use each of the two.
+# use each of the two. `thence doctor` of the former must also work alone.
 # From the environment: what consume.sh reads; SUFFIX of BUILD_DIR; BENCH, whether it has benchmarks; BESIDE, the build without suffix, with its compiler
 # BESIDE_MPICC and its launcher BESIDE_MPIEXEC.
 set -euo pipefail
@@ -21,7 +21,7 @@ install_into() { # build folder, prefix
 linked_with() { ldd "$1" | grep -E "$2"; }
 
 mkdir -p "$work"
-rm -rf "$work/prefix" "$work/use"
+rm -rf "$work/prefix" "$work/alone" "$work/use"
 prefix=$work/prefix
 case $what in
 static)
@@ -64,6 +64,11 @@ side_by_side)
     timeout 60 "$prefix/bin/thence" info | grep '^MPI ' >"$work/mpi"
     timeout 60 "$prefix/bin/thence$suffix" info | grep '^MPI ' >"$work/mpi$suffix"
     ! cmp -s "$work/mpi" "$work/mpi$suffix" || fault "both commands have one MPI: $(cat "$work/mpi")"
+    if [ "$BENCH" != OFF ]; then # their programs run the command by its name with the suffix: there is no other in this prefix
+        install_into "$build" "$work/alone"
+        timeout 200 "$work/alone/bin/thence$suffix" doctor --quick --bytes 1024 >"$work/doctor" 2>&1 ||
+            fault "thence$suffix doctor: $(cat "$work/doctor")"
+    fi
     ;;
 *)
     fault "there is no such test"
