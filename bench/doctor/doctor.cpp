@@ -249,9 +249,9 @@ int run(const options &chosen) {
 int main(int argc, char **argv) {
     options chosen;
     CLI::App app("test this cluster, and say which switches of thence run pay here", "thence doctor");
-    app.footer(
-        "It starts two ranks a few dozen times, with the launcher of --mpiexec, which should place them on two hosts.\n"
-        "Exit status: 0 measured, 2 wrong usage, 3 something could not be measured or written.");
+    app.footer("It starts some dozens of short jobs, most of two ranks, with the launcher of --mpiexec,\n"
+               "which should place them on two hosts.\n"
+               "Exit status: 0 measured, 2 wrong usage, 3 something could not be measured or written.");
     app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: less than a minute in place of a few");
     app.add_option("--bytes", chosen.bytes,
                    "sizes of the transfers in place of 64 KiB to 16 MiB (--quick: 256 KiB and 4 MiB)")
