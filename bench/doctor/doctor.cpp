@@ -79,8 +79,7 @@ measure::numbers run_with_progress(measure::session &session, measure::job what,
     try {
         return session.together(2, what);
     } catch (const std::runtime_error &error) {
-        result.fails_with_progress = true;
-        result.why_with_progress = doctor::said_by_thence(error.what());
+        doctor::failed_with_progress(result, error);
         throw;
     }
 }

@@ -2,6 +2,7 @@
 #include "doctor/findings.hpp"
 
 #include "measure/figure.hpp"
+#include "measure/process.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -50,8 +51,12 @@ void tell_failure(const findings &found, const std::string &operation, std::vect
         return each.operation == operation && each.fails_with_progress;
     });
     if (fails != found.overlaps.end()) {
+        const long seconds = fails->seconds_with_progress;
         sentences.push_back(
-            "With --progress " + operation + " fails here, and works without." +
+            "With --progress " + operation +
+            (seconds != 0 ? " of " + size_of(fails->bytes) + " was still running after " + std::to_string(seconds) +
+                                " s here, which is the limit, and ends without."
+                          : " fails here, and works without.") +
             (fails->why_with_progress.empty() ? "" : " Thence says: " + fails->why_with_progress + "."));
     }
 }
@@ -157,6 +162,14 @@ std::string said_by_thence(const std::string &text) {
     return {};
 }
 
+void failed_with_progress(overlap &result, const std::runtime_error &error) {
+    result.fails_with_progress = true;
+    result.why_with_progress = said_by_thence(error.what());
+    if (const auto *late = dynamic_cast<const measure::exceeded_limit *>(&error); late != nullptr) {
+        result.seconds_with_progress = static_cast<long>(late->limit().count());
+    }
+}
+
 void to_json(nlohmann::json &json, const findings &found) {
     nlohmann::json overlaps = nlohmann::json::array();
     for (const overlap &each : found.overlaps) {
@@ -171,6 +184,9 @@ void to_json(nlohmann::json &json, const findings &found) {
         } else {
             one["not_measured"] = each.failed;
             one["fails_with_progress"] = each.fails_with_progress;
+            if (each.seconds_with_progress != 0) {
+                one["still_running_with_progress_after_s"] = each.seconds_with_progress;
+            }
         }
         overlaps.push_back(one);
     }

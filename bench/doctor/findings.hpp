@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct overlap {
     // It works as the program is, and not with progress; and what Thence said then.
     bool fails_with_progress = false;
     std::string why_with_progress;
+    long seconds_with_progress = 0; // after which it was still running, and was killed; 0: it has ended by itself
 
     // The part of the transfer that is hidden behind the computation. Noise may bring it below 0 or above 1.
     double hidden(double together) const { return (alone + computation - together) / alone; }
@@ -62,6 +64,9 @@ advice advise(const findings &found);
 // What Thence says in this text, which a run wrote to standard error: the first line that begins with thence[RANK]:,
 // without that. Empty if there is none.
 std::string said_by_thence(const std::string &text);
+
+// Notes that it works as the program is, and not with progress, which has thrown this.
+void failed_with_progress(overlap &result, const std::runtime_error &error);
 
 void to_json(nlohmann::json &json, const findings &found);
 

@@ -75,7 +75,7 @@ std::vector<double> instructions_per_call(const std::vector<std::string> &comman
                                  "; instruction counts need valgrind in PATH (Debian: apt install valgrind)");
     }
     if (result.timed_out) {
-        throw std::runtime_error("still running after " + std::to_string(limit.count()) + " s: " + command[0]);
+        throw exceeded_limit(limit, command[0]);
     }
     if (result.exit_code != 0) {
         throw std::runtime_error("exit code " + std::to_string(result.exit_code) + " from " + command[0] + "\n" +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,18 @@ struct outcome {
     bool timed_out = false;
     std::string output; // standard output
     std::string errors; // standard error
+};
+
+// Thrown for a program that was killed since it exceeded its time limit.
+class exceeded_limit : public std::runtime_error {
+public:
+    exceeded_limit(std::chrono::seconds limit, const std::string &program_and_output)
+        : std::runtime_error("still running after " + std::to_string(limit.count()) + " s: " + program_and_output),
+          limit_(limit) {}
+    std::chrono::seconds limit() const { return limit_; }
+
+private:
+    std::chrono::seconds limit_;
 };
 
 enum class errors { keep, show }; // show: the program inherits standard error

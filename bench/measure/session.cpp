@@ -170,11 +170,12 @@ numbers session::run(const std::vector<std::string> &command, const job &what) {
         std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
     }
     const outcome result = run_program(command, with_launcher_permission(what.environment), what.limit);
-    if (result.timed_out || result.exit_code != 0) {
-        throw std::runtime_error((result.timed_out
-                                      ? "still running after " + std::to_string(what.limit.count()) + " s: "
-                                      : "exit code " + std::to_string(result.exit_code) + " from ") +
-                                 joined(command) + "\n" + result.output + result.errors);
+    const std::string program_and_output = joined(command) + "\n" + result.output + result.errors;
+    if (result.timed_out) {
+        throw exceeded_limit(what.limit, program_and_output);
+    }
+    if (result.exit_code != 0) {
+        throw std::runtime_error("exit code " + std::to_string(result.exit_code) + " from " + program_and_output);
     }
     numbers found;
     std::istringstream lines(result.output);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `thence doctor` advises, from figures that are given.
 #include "doctor/findings.hpp"
+#include "measure/session.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,8 @@ overlap measured(const std::string &operation, long bytes, double plain, double 
             .with_progress = with_progress,
             .failed = {},
             .fails_with_progress = false,
-            .why_with_progress = {}};
+            .why_with_progress = {},
+            .seconds_with_progress = 0};
 }
 
 bool says(const findings &found, const std::string &part) {
@@ -87,6 +89,33 @@ TEST(doctor, what_fails_with_progress_only_is_told) {
     EXPECT_EQ(doctor::said_by_thence("nothing\n"), "");
     const nlohmann::json written = found;
     EXPECT_EQ(written["overlap"][1]["fails_with_progress"], true);
+}
+
+// A limit says nothing of whether it would end.
+TEST(doctor, what_takes_too_long_with_progress_is_not_said_to_fail) {
+    measure::report unused;
+    findings found;
+    found.overlaps = {measured("Rget", 1 << 20, 20, 0), measured("Ialltoall", 1 << 20, 20, 0)};
+    for (overlap &each : found.overlaps) {
+        const bool is_late = each.operation == "Rget";
+        each.failed = "the run failed";
+        measure::session session({false, {"sh", "-c", is_late ? "exec sleep 60" : "exit 5"}, {}, {}, "true"}, unused);
+        try {
+            session.together(2, {.limit = std::chrono::seconds(1)});
+            FAIL() << "no error";
+        } catch (const std::runtime_error &error) {
+            doctor::failed_with_progress(each, error);
+            EXPECT_NE(std::string(error.what()).find(is_late ? "still running after 1 s: sh" : "exit code 5 from sh"),
+                      std::string::npos)
+                << error.what();
+        }
+    }
+    EXPECT_TRUE(says(found, "With --progress Rget of 1 MiB was still running after 1 s here, which is the limit, and "
+                            "ends without."));
+    EXPECT_TRUE(says(found, "With --progress Ialltoall fails here, and works without."));
+    const nlohmann::json written = found;
+    EXPECT_EQ(written["overlap"][0]["still_running_with_progress_after_s"], 1);
+    EXPECT_FALSE(written["overlap"][1].contains("still_running_with_progress_after_s"));
 }
 
 TEST(doctor, sleeping_pays_if_a_barrier_is_much_faster) {
