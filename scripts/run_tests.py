@@ -28,7 +28,7 @@ class Configuration:
     labels: str  # runs tests that have one of these ctest labels; empty: all but those labelled `matrix`
     full: str = ""  # the labels in the whole matrix; empty: all tests for an MPI of the matrix, else the same
     options: tuple[str, ...] = ()  # of CMake
-    leaves_out: tuple[str, ...] = ()  # the same, where only a part of the suite is run
+    off_in_part: tuple[str, ...] = ()  # options of CMake: OFF where only a part of the suite is run, ON where all of it is
     targets: str = ""  # built besides those of the labels
     full_only: bool = False  # run with --full or by name: another configuration runs the same tests on the same library
     precompiles: bool = True  # headers; without, a source that lacks an include does not compile
@@ -36,16 +36,17 @@ class Configuration:
     folder: str = ""  # ... or if this environment variable, which CMake gets, too, is not set
 
 
-# Two configurations are also the builds that the tests of packages need: with a suffix beside `release`, and static.
-LIBRARIES_AND_COMMAND = ("-DTHENCE_BUILD_APPS=OFF", "-DTHENCE_BUILD_BENCH=OFF")
+# Two configurations are also the builds that the tests of packages need: with a suffix beside `release`, and static. With
+# --full the latter has shared libraries, which `thence run` and its tests need.
+LIBRARIES_AND_COMMAND = ("THENCE_BUILD_APPS", "THENCE_BUILD_BENCH")
 MATRIX = [
     Configuration("release", "", "the MPI in PATH", ""),
     Configuration("openmpi", "openmpi", "Open MPI 4.1", "every_mpi"),
     Configuration("mpich", "mpich", "MPICH 4.0, installed beside the first", "every_mpi other_build",
                   options=("-DTHENCE_LIBRARY_SUFFIX=-mpich", f"-DTHENCE_BESIDE={ROOT}/build/release"),
-                  leaves_out=LIBRARIES_AND_COMMAND, targets="programs", precompiles=False),
-    Configuration("openmpi5", "openmpi5", "Open MPI 5, static libraries", "every_mpi other_build",
-                  options=("-DBUILD_SHARED_LIBS=OFF",), leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
+                  off_in_part=LIBRARIES_AND_COMMAND, targets="programs", precompiles=False),
+    Configuration("openmpi5", "openmpi5", "Open MPI 5, static libraries; with --full shared ones", "every_mpi other_build",
+                  off_in_part=(*LIBRARIES_AND_COMMAND, "BUILD_SHARED_LIBS"), targets="programs"),
     Configuration("mpich5", "mpich5", "MPICH 5", "every_mpi", full_only=True),
     Configuration("impi", "impi", "Intel MPI", "every_mpi", full_only=True),
     Configuration("abi", "abi", "MPI 5 standard ABI", "every_mpi"),
@@ -225,21 +226,27 @@ def pattern(labels):
     return f"^({'|'.join(labels.split())})$"
 
 
-def test(configuration, labels, jobs, with_matrix):
-    """`with_matrix`: also the tests that only the whole matrix runs."""
-    build = ROOT / "build" / configuration.name
-    result = Result()
+def cmake_arguments(configuration, labels):
+    """They name every option that they have ever set: the build folder remembers those of the last run."""
     arguments = []
     if configuration.mpi:
         arguments = subprocess.check_output(["scripts/mpi_env.sh", "--cmake", configuration.mpi], cwd=ROOT,
                                             text=True).split()
     is_part = labels and configuration.labels  # a door of `release` is built as the whole is
     arguments.append("-DCMAKE_CXX_FLAGS_RELEASE=" + (FLAGS_OF_PART if is_part else FLAGS))
-    arguments += configuration.options + (configuration.leaves_out if is_part else ())
+    arguments += configuration.options
+    arguments += [f"-D{name}={'OFF' if is_part else 'ON'}" for name in configuration.off_in_part]
     arguments.append("-DTHENCE_PRECOMPILE_HEADERS=" + ("ON" if configuration.precompiles else "OFF"))
     if configuration.folder:
         arguments.append(f"-D{configuration.folder}={os.environ[configuration.folder]}")
-    if run(result, "configure", "cmake", "--preset", configuration.name, *arguments):
+    return arguments
+
+
+def test(configuration, labels, jobs, with_matrix):
+    """`with_matrix`: also the tests that only the whole matrix runs."""
+    build = ROOT / "build" / configuration.name
+    result = Result()
+    if run(result, "configure", "cmake", "--preset", configuration.name, *cmake_arguments(configuration, labels)):
         result.add(broken("the configuration failed"))
         return result
     runs_python = configuration.mpi != "smpi" and (configuration.mpi != "abi" or with_matrix)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of scripts/run_tests.py: what the end of its output says about failed tests."""
+"""Tests of scripts/run_tests.py: how it builds, and what the end of its output says about failed tests."""
 
 import importlib.util
 import sys
@@ -64,6 +64,19 @@ class Summary(unittest.TestCase):
     def test_a_failed_build_is_named(self):
         lines = run_tests.summarize([(run_tests.MATRIX[0], run_tests.broken("the build failed"))]).splitlines()
         self.assertEqual(lines[1:], ["failed: release: the build failed", "0 passed, 1 failed"])
+
+
+class Builds(unittest.TestCase):
+    def test_the_whole_suite_runs_on_open_mpi_5_with_shared_libraries(self):
+        for configuration in (each for each in run_tests.MATRIX if each.mpi == "openmpi5"):
+            self.assertIn("-DBUILD_SHARED_LIBS=OFF", run_tests.cmake_arguments(configuration, configuration.labels))
+            self.assertIn("-DBUILD_SHARED_LIBS=ON", run_tests.cmake_arguments(configuration, ""))
+
+    def test_every_option_of_a_part_is_set_back_for_the_whole(self):
+        for configuration in run_tests.MATRIX:
+            part, whole = ({argument.split("=")[0] for argument in run_tests.cmake_arguments(configuration, labels)}
+                           for labels in (configuration.labels, ""))
+            self.assertEqual(part, whole)
 
 
 if __name__ == "__main__":
