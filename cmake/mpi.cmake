@@ -27,3 +27,21 @@ if(THENCE_MPI)
     set(ENV{I_MPI_ROOT} ${THENCE_MPI_CACHE}/impi) # without it, its mpicc prints flags with a placeholder for the path
   endif()
 endif()
+
+# The file of MPI's library, which a program may load by dlopen(); empty if the compiler names none. In wheels the name that
+# the linker uses is a script.
+function(thence_file_of_mpi variable)
+  set(found "")
+  foreach(library IN LISTS MPI_C_LIBRARIES)
+    if(library MATCHES "lib(mpi|mpich|mpi_abi)\\.so")
+      set(found ${library})
+    endif()
+  endforeach()
+  if(found)
+    file(GLOB versions ${found}.[0-9] ${found}.[0-9][0-9])
+    if(versions)
+      list(GET versions 0 found)
+    endif()
+  endif()
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
