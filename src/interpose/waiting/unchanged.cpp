@@ -42,13 +42,13 @@ bool applies() noexcept {
 // A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor.
 // Beside a thread that computes a yield costs a time slice: after one that did, no call yields for some time. Then it
 // sleeps, the longer the longer it has waited: a message that comes soon is found soon, and a rank that waits for
-// seconds uses about a fiftieth of a processor.
+// seconds uses about a fortieth of a processor.
 constexpr unsigned tests_without_pause = 16;
 constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
 constexpr nanoseconds after_slice = 40'000'000;
 constexpr nanoseconds short_sleep = 50'000;
-constexpr nanoseconds long_sleep = 1'000'000;
+constexpr nanoseconds long_sleep = 2'000'000;
 constexpr nanoseconds part = 1000; // of the time waited
 
 std::atomic<nanoseconds> may_yield{0}; // from this time on
