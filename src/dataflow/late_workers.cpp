@@ -5,6 +5,7 @@
 #include "dataflow/task_scheduler.hpp"
 #include "dataflow/timer.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 
@@ -15,41 +16,42 @@ void inspect(void *) noexcept;
 namespace {
 
 constexpr std::uint64_t period = 2'000'000; // nanoseconds
-constexpr int most_quiet = 50;              // periods in which no worker was missing, before the timer stops
+constexpr std::uint64_t long_period = 10'000'000;
+constexpr int most_quiet = 50; // inspections that found all workers, before the period is long, or the timer stops
 
 // Lock order: this lock before that of a scheduler.
 constinit base::spin_lock lock;
 constinit watched *schedulers = nullptr;
 constinit std::atomic<int> count{0}; // of schedulers; changed under the lock
 constinit bool timer_runs = false;
-constinit int quiet = 0; // inspections in a row that found no worker on its way
+constinit int quiet = 0; // inspections in a row that found all workers
 
 void start() noexcept {
-    timer_runs = call_after(period, inspect, nullptr);
+    timer_runs = call_after(quiet < most_quiet ? period : long_period, inspect, nullptr);
 }
 
 } // namespace
 
 void inspect(void *) noexcept {
     const std::scoped_lock guard(lock);
-    bool on_its_way = false;
+    bool lacking = false;
     for (watched *one = schedulers; one != nullptr; one = one->next_) {
-        on_its_way = one->scheduler_.look_for_late_worker() || on_its_way;
+        lacking = one->scheduler_.look_for_late_worker() || lacking;
     }
-    quiet = on_its_way ? 0 : quiet + 1;
+    quiet = lacking ? 0 : std::min(quiet + 1, most_quiet);
     timer_runs = false;
-    if (suspended_stacks.load(std::memory_order_relaxed) > 0 && quiet < most_quiet) {
+    if (quiet < most_quiet || (suspended_stacks.load(std::memory_order_relaxed) > 0 && count > 1)) {
         start();
     }
 }
 
 void watch() noexcept {
-    if (suspended_stacks.load(std::memory_order_relaxed) == 0 || count.load(std::memory_order_relaxed) < 2) {
+    if (count.load(std::memory_order_relaxed) < 2) {
         return;
     }
     const std::scoped_lock guard(lock);
+    quiet = std::min(quiet, most_quiet - 1);
     if (!timer_runs) {
-        quiet = 0;
         start();
     }
 }

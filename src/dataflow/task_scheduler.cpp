@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/task_scheduler.hpp"
 
+#include "tbb/workers/repeat_without_memory.hpp"
+
 #include <thence/detail/start_thread.hpp>
 
 #include <algorithm>
@@ -91,35 +93,46 @@ bool task_scheduler::send() noexcept {
     return true;
 }
 
-bool task_scheduler::look_for_late_worker() noexcept {
-    const std::scoped_lock guard(lock_);
-    const unsigned number = called_ != 0 ? arrived_ + 1 : 0;
-    if (number != 0 && number == awaited_ && substitutes_ < workers_) {
-        start_substitute();
-    }
-    awaited_ = number;
-    return number != 0;
+// With the lock. A worker that was called is missing if fewer tasks run than there may be. So is a thread for a stack
+// that is to be resumed.
+bool task_scheduler::lacks_worker() const noexcept {
+    return (called_ != 0 && running_ < workers_) || resuming_.load(std::memory_order_relaxed) > 0;
 }
 
-// With the lock. If no thread can be made, the next inspection tries again.
+bool task_scheduler::look_for_late_worker() noexcept {
+    const std::scoped_lock guard(lock_);
+    const bool lacks = lacks_worker();
+    const unsigned number = lacks ? arrived_ + resumed_.load(std::memory_order_relaxed) + 1 : 0;
+    if (number != 0 && number == awaited_ && substitutes_ < workers_) {
+        start_substitute();
+        awaited_ = 0;
+    } else {
+        awaited_ = number;
+    }
+    return lacks;
+}
+
+// With the lock. If no thread can be made, a later inspection tries again.
 void task_scheduler::start_substitute() noexcept {
     try {
         auto alive = std::make_unique<keep_alive>(*this);
-        detail::start_thread([this, alive = std::move(alive)] {
-            while (worker_is_missing()) {
-                arena_.help();
-            }
-        }).detach();
+        detail::start_thread([this, alive = std::move(alive)] { substitute(); }).detach();
         ++substitutes_;
     } catch (...) { // std::bad_alloc, std::system_error
     }
 }
 
-// For a substitute, which ends if not.
-bool task_scheduler::worker_is_missing() noexcept {
-    const std::scoped_lock guard(lock_);
-    substitutes_ -= called_ == 0 ? 1 : 0;
-    return called_ != 0;
+void task_scheduler::substitute() noexcept {
+    for (;;) {
+        {
+            const std::scoped_lock guard(lock_);
+            if (!lacks_worker()) {
+                --substitutes_;
+                return;
+            }
+        }
+        workers::repeat_without_memory([&] { arena_.help(); });
+    }
 }
 
 bool task_scheduler::must_leave() const noexcept {
@@ -319,6 +332,7 @@ void task_scheduler::suspend_here(suspended &stack, const after_suspend &after) 
     workers::suspend_stack(stack, after);
     static_cast<void>(stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
     late_workers::suspended_stacks.fetch_sub(1, std::memory_order_relaxed);
+    resumed_.fetch_add(1, std::memory_order_relaxed);
     resuming_.fetch_sub(1, std::memory_order_relaxed);
     lock_.lock();
     ++running_;

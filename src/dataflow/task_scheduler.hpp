@@ -77,7 +77,7 @@ public:
     // What workers of all schedulers call between two tasks, or null.
     static void poll_between_tasks(int (*poll)()) noexcept { busy_poll_.store(poll, std::memory_order_release); }
 
-    // The timer of late_workers.hpp calls it. @return whether a worker is on its way.
+    // The timer of late_workers.hpp calls it. @return whether a thread is lacking, perhaps for a moment only.
     bool look_for_late_worker() noexcept;
 
     // A call of the poll lasts long, so its worker no longer counts as searching. The watchdog calls it.
@@ -101,7 +101,8 @@ private:
     void suspend_here(suspended &stack, const after_suspend &after);
     static void this_thread_stops() noexcept;
     void start_substitute() noexcept;
-    bool worker_is_missing() noexcept;
+    void substitute() noexcept;
+    bool lacks_worker() const noexcept;
     void suspend_outside_of_tasks(suspended &stack, const after_suspend &after);
     bool search_again() noexcept;
     bool poll_for_a_task() noexcept;
@@ -141,9 +142,11 @@ private:
     int polling_ = 0; // of the searching workers
     int running_ = 0; // tasks that run and are not suspended
     std::atomic<int> idle_waiters_{0};
-    std::atomic<int> resuming_{0}; // stacks that are to be resumed
-    unsigned awaited_ = 0;         // if a worker was on its way at the last inspection for a late one: its number
-    int substitutes_ = 0;          // threads in place of late workers
+    std::atomic<int> resuming_{0};     // stacks that are to be resumed
+    std::atomic<unsigned> resumed_{0}; // stacks that have been resumed
+    unsigned awaited_ =
+        0; // if a thread was lacking at the last inspection: the number of the arrival that would end that
+    int substitutes_ = 0; // threads in place of late workers
     workers::arena arena_;
     late_workers::watched watched_{*this}; // the last member: the timer uses the others
 };

@@ -12,7 +12,7 @@ class end_of_several {
 public:
     end_of_several(queue &in, bool is_needed) noexcept : in_(in), made_(is_needed ? pending::make() : nullptr) {}
     end_of_several &operator=(end_of_several &&) = delete;
-    ~end_of_several() { // not all could be started: the call tells of the error
+    ~end_of_several() { // unless all were started: the call tells of the error
         if (made_ == nullptr) {
             return;
         }

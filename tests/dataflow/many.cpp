@@ -326,7 +326,10 @@ void expect_that_another_flow_runs() {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     std::atomic<bool> ran{false};
     thence::flow other({.workers = 1});
-    other.submit({}, [&] { ran = true; });
+    other.submit({}, [&] {
+        thence::wait_for(10'000); // its stack needs a thread once more
+        ran = true;
+    });
     test::wait_until([&] { return ran.load(); });
 }
 
@@ -351,15 +354,43 @@ TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
     blocked.taskwait();
 }
 
+TEST(many, a_flow_has_no_more_threads_than_workers_while_tasks_of_another_are_suspended) {
+    thence::flow blocked({.workers = 1});
+    thence::task_ref task;
+    std::atomic<bool> begun{false};
+    blocked.submit({}, [&] {
+        task = thence::current_task();
+        begun = true;
+        thence::block_current();
+    });
+    test::wait_until([&] { return begun.load(); });
+    thence::flow busy({.workers = 1});
+    std::atomic<int> at_once{0}, most{0}, done{0};
+    for (int i = 0; i < 6; ++i) {
+        busy.submit({}, [&] {
+            most = std::max(most.load(), ++at_once);
+            std::this_thread::sleep_for(std::chrono::milliseconds(12)); // several inspections
+            --at_once;
+            ++done;
+        });
+    }
+    test::wait_until([&] { return done == 6; });
+    EXPECT_EQ(most, 1);
+    thence::unblock(task);
+    blocked.taskwait();
+}
+
 TEST(many, threads_that_wait_for_one_flow_keep_no_worker_from_another) {
     thence::flow blocked({.workers = 1});
     thence::task_ref task;
-    std::atomic<bool> all_wait{false};
+    std::atomic<bool> begun{false}, all_wait{false};
     blocked.submit({}, [&] {
         task = thence::current_task();
+        begun = true;
         test::wait_until([&] { return all_wait.load(); });
         thence::block_current();
     });
+    test::wait_until([&] { return begun.load(); });
     std::vector<std::thread> threads(12); // more than the arena takes: a worker waits in place of some
     for (std::thread &each : threads) {
         each = std::thread([&] { blocked.taskwait(); });

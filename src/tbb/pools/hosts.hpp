@@ -61,7 +61,7 @@ private:
 class arena_host final : public pool_host {
 public:
     arena_host(int workers, ::tbb::task_arena::priority priority)
-        : arena_(std::make_unique<workers::arena::implementation>(0U, workers + static_cast<int>(visitor_slots),
+        : arena_(std::make_unique<workers::arena::implementation>(workers + static_cast<int>(visitor_slots),
                                                                   visitor_slots, priority)),
           has_workers_(workers > 0) {}
     ::tbb::task_arena &arena() noexcept { return arena_.inside().arena; }

@@ -41,7 +41,7 @@ bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
 // Never destroyed: a program may end while queues exist.
 thence::workers::arena &arena() {
     using thence::workers::arena;
-    static arena &shared = *new arena(std::make_unique<arena::implementation>(0U));
+    static arena &shared = *new arena(std::make_unique<arena::implementation>());
     return shared;
 }
 

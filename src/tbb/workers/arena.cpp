@@ -3,9 +3,12 @@
 #include "tbb/workers/repeat_without_memory.hpp"
 #include "tbb/workers/sanitizer.hpp"
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task.h>
 
-#include <atomic>
+#include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -18,13 +21,21 @@ constexpr unsigned visitors = 8;
 
 using sanitizer::context;
 
-// Of all arenas. oneTBB must have as many threads as all arenas together have workers, or tasks that run for long in
-// one arena could keep them from another. So could stacks that are suspended, see dataflow/late_workers.hpp.
-std::atomic<int> all_workers{0};
-
-// @return how many threads oneTBB must have now, that of the program included.
-std::size_t add_workers(int workers) noexcept {
-    return static_cast<std::size_t>(all_workers.fetch_add(workers, std::memory_order_relaxed) + workers) + 1;
+// Adds to the workers of all arenas. oneTBB must have as many threads as these together, or tasks that run for long in
+// one arena could keep them from another. So could stacks that are suspended, see dataflow/late_workers.hpp. There is
+// one control for all, since oneTBB obeys the smallest one of several.
+void add_workers(int count) {
+    static constinit std::mutex mutex;
+    static constinit int all = 0;
+    static constinit ::tbb::global_control *control = nullptr; // the program may end while arenas exist
+    const std::scoped_lock guard(mutex);
+    const auto threads = static_cast<std::size_t>(all + count) + 1; // with that of the program
+    ::tbb::global_control *const made =
+        threads > static_cast<std::size_t>(::tbb::info::default_concurrency())
+            ? new ::tbb::global_control(::tbb::global_control::max_allowed_parallelism, threads)
+            : nullptr;
+    delete std::exchange(control, made);
+    all += count;
 }
 
 } // namespace
@@ -52,14 +63,25 @@ void yield() {
     suspends.returned();
 }
 
-arena::arena(int workers)
-    : implementation_(
-          std::make_unique<implementation>(add_workers(workers), workers + static_cast<int>(visitors), visitors)),
-      workers_(workers) {}
-arena::arena(std::unique_ptr<implementation> made) noexcept : implementation_(std::move(made)) {}
-arena::~arena() {
-    all_workers.fetch_sub(workers_, std::memory_order_relaxed);
+arena::counted_workers::counted_workers(int count) : count_(count) {
+    if (count_ > 0) {
+        add_workers(count_);
+    }
 }
+arena::counted_workers::~counted_workers() {
+    try {
+        if (count_ > 0) {
+            add_workers(-count_);
+        }
+    } catch (const std::bad_alloc &) { // then oneTBB has more threads than it needs
+    }
+}
+
+arena::arena(int workers)
+    : workers_(workers),
+      implementation_(std::make_unique<implementation>(workers + static_cast<int>(visitors), visitors)) {}
+arena::arena(std::unique_ptr<implementation> made) noexcept : workers_(0), implementation_(std::move(made)) {}
+arena::~arena() = default;
 
 void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     context::hand_over(data);

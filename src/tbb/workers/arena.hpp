@@ -16,8 +16,8 @@ struct suspended {
     std::atomic<bool> resume_requested{false}; // resume() has been called
 };
 
-// What suspend_stack() calls once the stack is suspended, on another stack. It must have the stack resumed once, at
-// once or later.
+// What suspend_stack() calls just before the thread leaves the stack. It must have the stack resumed once, at once or
+// later; oneTBB waits until the thread has left it.
 struct after_suspend {
     void (*call)(suspended &stack, void *data);
     void *data;
@@ -63,8 +63,18 @@ public:
     void help();
 
 private:
+    // Workers that oneTBB must have threads for.
+    class counted_workers {
+    public:
+        explicit counted_workers(int count);
+        ~counted_workers();
+        counted_workers &operator=(counted_workers &&) = delete;
+
+    private:
+        const int count_;
+    };
+    counted_workers workers_;
     std::unique_ptr<implementation> implementation_;
-    int workers_ = 0;
 };
 
 } // namespace thence::workers

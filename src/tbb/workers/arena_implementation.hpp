@@ -6,27 +6,19 @@
 
 #include <thence/detail/start_thread.hpp>
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include <cstddef>
 #include <optional>
 
 namespace thence::workers {
 
 struct arena::implementation {
-    std::optional<::tbb::global_control> threads;
     ::tbb::task_arena arena;
     std::optional<detail::workers_without_signals<::tbb::task_scheduler_observer>> signals;
 
-    // `least_threads`: of the process, if oneTBB has fewer by default. The rest is as for ::tbb::task_arena.
-    template <class... Arguments>
-    explicit implementation(std::size_t least_threads, Arguments... arguments) : arena(arguments...) {
-        if (least_threads > static_cast<std::size_t>(::tbb::info::default_concurrency())) {
-            threads.emplace(::tbb::global_control::max_allowed_parallelism, least_threads);
-        }
+    // As for ::tbb::task_arena.
+    template <class... Arguments> explicit implementation(Arguments... arguments) : arena(arguments...) {
         arena.initialize();
         signals.emplace(arena);
     }

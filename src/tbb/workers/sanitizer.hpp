@@ -18,7 +18,7 @@ namespace thence::workers::sanitizer {
 class context {
 public:
     explicit context(bool first_of_thread) : first_(first_of_thread), own_(__tsan_get_current_fiber()) {}
-    // On the next stack of the thread.
+    // Just before the thread goes to its next stack.
     void left() {
         if (first_) {
             outer_ = base(); // of work that visits another arena

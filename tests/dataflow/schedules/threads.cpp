@@ -321,7 +321,10 @@ void resume_stack(suspended &stack) {
 
 struct arena::implementation {};
 
-arena::arena(int workers) {
+arena::counted_workers::counted_workers(int count) : count_(count) {}
+arena::counted_workers::~counted_workers() = default;
+
+arena::arena(int workers) : workers_(workers) {
     for (int i = 0; i < workers; ++i) {
         schedules::start(schedules::serve_arena);
     }
