@@ -19,7 +19,9 @@ std::atomic<int> handled{0};
 
 } // namespace
 
-// The linker prefers these to those of the MPI library.
+// The linker prefers these to those of the MPI library, also for the calls of libthence-am: so they are not hidden, as
+// symbols are by default here. The headers of some MPIs say so themselves, those of MPICH 5 do not.
+#pragma GCC visibility push(default)
 extern "C" {
 
 int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
@@ -32,6 +34,7 @@ int MPI_Ireduce_scatter_block(const void *from, void *to, int count, MPI_Datatyp
 }
 
 } // extern "C"
+#pragma GCC visibility pop
 
 int main(int argc, char **argv) {
     int level = 0;

@@ -54,6 +54,10 @@ const void *with_fault(const void *buffer, int count, MPI_Datatype type, MPI_Com
 
 } // namespace
 
+// Also for the calls of the libraries of Thence: so these are not hidden, as symbols are by default here. The headers of
+// some MPIs say so themselves, those of MPICH 5 do not.
+#pragma GCC visibility push(default)
+
 extern "C" int MPI_Init_thread(int *argc, char ***argv, int wanted, int *granted) {
     static const auto call = next("MPI_Init_thread", &PMPI_Init_thread);
     const int error = call(argc, argv, wanted, granted);
@@ -85,3 +89,5 @@ extern "C" gaspi_return_t gaspi_notification_num(gaspi_number_t *number) {
     *number = has_fault("few_notifications") ? 3 : 65536;
     return GASPI_SUCCESS;
 }
+
+#pragma GCC visibility pop
