@@ -29,6 +29,16 @@ void add_messages(table &to, world &w) {
     TRIED(Probe, rank(), tag(world::message_tag), comm(w.comm), pointer(w.statuses));
     TRIED(Iprobe, rank(), tag(world::message_tag), comm(w.comm), pointer(&w.flag), pointer(w.statuses));
     TRIED(Mprobe, rank(), tag(world::message_tag), comm(w.comm), pointer(&w.new_message), pointer(w.statuses));
+#if defined(THENCE_MPI_BUFFER_FLUSH)
+    const argument<MPI_Session> session{w.session, {{"null session", MPI_SESSION_NULL}}};
+    to.add_call({"MPI_Buffer_flush", "nothing is wrong", true, false,
+                 [](bool pmpi) { return (pmpi ? &PMPI_Buffer_flush : &MPI_Buffer_flush)(); }});
+    WRONG(Buffer_iflush, pointer(w.requests));
+    TRIED(Comm_flush_buffer, comm(w.comm));
+    WRONG(Comm_iflush_buffer, comm(w.comm), pointer(w.requests));
+    TRIED(Session_flush_buffer, session);
+    WRONG(Session_iflush_buffer, session, pointer(w.requests));
+#endif
 }
 
 #define INIT(name, n) TRIED(name, pointer(w.in), count(n), type(), rank(), tag(1), comm(w.comm), pointer(w.requests))

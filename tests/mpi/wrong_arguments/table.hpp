@@ -32,6 +32,9 @@ struct world {
 #if defined(THENCE_MPI_FILES)
     MPI_File file = MPI_FILE_NULL;
 #endif
+#if defined(THENCE_MPI_BUFFER_FLUSH)
+    MPI_Session session = MPI_SESSION_NULL;
+#endif
     MPI_Request persistent[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // a receive and a send, not started
     MPI_Request pending = MPI_REQUEST_NULL;                           // a receive
     MPI_Request active = MPI_REQUEST_NULL; // a persistent receive that is pending; a test may attach a continuation

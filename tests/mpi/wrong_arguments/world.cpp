@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "table.hpp"
 
+#include <thence/thence.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,9 @@ world::world() {
     char name[] = "/tmp/thence_wrong_arguments_XXXXXX";
     close(mkstemp(name));
     MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+#endif
+#if defined(THENCE_MPI_BUFFER_FLUSH)
+    MPI_Session_init(MPI_INFO_NULL, thence_errors_return(), &session);
 #endif
     // Messages to itself: one that a probe has matched, one that is unexpected, and two that complete receives.
     // Not every MPI completes a send to itself before it is received.
@@ -54,6 +59,9 @@ world::~world() {
     MPI_Request_free(&persistent[1]);
 #if defined(THENCE_MPI_FILES)
     MPI_File_close(&file);
+#endif
+#if defined(THENCE_MPI_BUFFER_FLUSH)
+    MPI_Session_finalize(&session);
 #endif
     MPI_Win_free(&win);
     MPI_Group_free(&group);
