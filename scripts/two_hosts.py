@@ -258,6 +258,9 @@ def launch(kind, launcher, ranks, agent):
                              ",".join(f"{address}:{ranks}" for address in ADDRESSES), "-n", str(2 * ranks)]
     # UCX takes both hosts for one, since they have one kernel: between ranks of MPICH on UCX it must not use shared memory.
     environment["UCX_TLS"] = "self,tcp"
+    if kind == "hydra":
+        # With libfabric's provider tcp alone, ranks of MPICH 5 whose threads send at the same time wait for ever.
+        environment["FI_PROVIDER"] = "tcp;ofi_rxm"
     prefix = "I_MPI_HYDRA_BOOTSTRAP" if kind == "intel" else "HYDRA_LAUNCHER"
     environment.update({prefix: "rsh", f"{prefix}_EXEC": agent})
     if kind == "intel":
