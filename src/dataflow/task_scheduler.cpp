@@ -93,10 +93,9 @@ bool task_scheduler::send() noexcept {
     return true;
 }
 
-// With the lock. A worker that was called is missing if fewer tasks run than there may be. So is a thread for a stack
-// that is to be resumed.
+// With the lock. A worker was called, or a stack is to be resumed, and fewer tasks run than may run at a time.
 bool task_scheduler::lacks_worker() const noexcept {
-    return (called_ != 0 && running_ < workers_) || resuming_.load(std::memory_order_relaxed) > 0;
+    return (called_ != 0 || resuming_.load(std::memory_order_relaxed) > 0) && running_ < workers_;
 }
 
 bool task_scheduler::look_for_late_worker() noexcept {

@@ -367,7 +367,10 @@ TEST(many, a_flow_has_no_more_threads_than_workers_while_tasks_of_another_are_su
     thence::flow busy({.workers = 1});
     std::atomic<int> at_once{0}, most{0}, done{0};
     for (int i = 0; i < 6; ++i) {
-        busy.submit({}, [&] {
+        busy.submit({}, [&, i] {
+            if (i % 3 == 0) {
+                thence::wait_for(1'000); // its stack is resumed while another task runs
+            }
             most = std::max(most.load(), ++at_once);
             std::this_thread::sleep_for(std::chrono::milliseconds(12)); // several inspections
             --at_once;
