@@ -102,7 +102,7 @@ bool task_scheduler::look_for_late_worker() noexcept {
     const std::scoped_lock guard(lock_);
     const bool lacks = lacks_worker();
     const unsigned number = lacks ? arrived_ + resumed_.load(std::memory_order_relaxed) + 1 : 0;
-    if (number != 0 && number == awaited_ && substitutes_ < workers_) {
+    if (lacks && number == awaited_ && substitutes_ < workers_) {
         start_substitute();
         awaited_ = 0;
     } else {

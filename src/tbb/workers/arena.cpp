@@ -38,16 +38,23 @@ void add_workers(int count) {
     all += count;
 }
 
+// Suspends the calling stack. Just before the thread leaves it, calls `leaving(point)`, which has it resumed.
+template <class Leaving> void suspend(bool first_of_thread, Leaving &&leaving) {
+    context suspends(first_of_thread);
+    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+        suspends.left();
+        leaving(point);
+    });
+    suspends.returned();
+}
+
 } // namespace
 
 void suspend_stack(suspended &stack, const after_suspend &after) {
-    context suspends(stack.resuming == nullptr);
-    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
-        suspends.left();
+    suspend(stack.resuming == nullptr, [&](::tbb::task::suspend_point point) {
         stack.point = point;
         after.call(stack, after.data);
     });
-    suspends.returned();
 }
 
 void resume_stack(suspended &stack) {
@@ -55,12 +62,7 @@ void resume_stack(suspended &stack) {
 }
 
 void yield() {
-    context suspends(false);
-    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
-        suspends.left();
-        ::tbb::task::resume(point);
-    });
-    suspends.returned();
+    suspend(false, [](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
 }
 
 arena::counted_workers::counted_workers(int count) : count_(count) {
@@ -98,12 +100,9 @@ void arena::call(void (*work)(void *) noexcept, void *data) noexcept {
 // any order.
 void arena::help() {
     implementation_->arena.execute([&] {
-        context suspends(true);
-        ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
-            suspends.left();
+        suspend(true, [&](::tbb::task::suspend_point point) {
             repeat_without_memory([&] { implementation_->arena.enqueue([point] { ::tbb::task::resume(point); }); });
         });
-        suspends.returned();
     });
 }
 
