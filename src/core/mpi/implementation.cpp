@@ -30,11 +30,15 @@ bool agree() noexcept {
 }
 #endif
 
-std::string first_line_of_version() {
+std::string whole_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     table.Get_library_version(text.data(), &length);
-    std::string line(text.data());
+    return text.data();
+}
+
+std::string first_line_of_version() {
+    std::string line = whole_version();
     line.resize(std::min(line.find('\n'), line.size())); // MPICH adds its whole build configuration
     std::replace(line.begin(), line.end(), '\t', ' ');
     return line;
@@ -66,14 +70,18 @@ bool asking_breaks_file_requests() noexcept {
     return breaks;
 }
 
+bool finalize_needs_answers() noexcept {
+    const std::string version = whole_version();
+    const std::size_t number = version.find_first_of("0123456789");
+    return version.starts_with("MPICH") && number != std::string::npos && version[number] < '5' &&
+           version.find("ch4:ucx") != std::string::npos;
+}
+
 bool finalize_forbids_other_threads() noexcept {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    table.Get_library_version(text.data(), &length);
-    const std::string_view version(text.data());
+    const std::string version = whole_version();
     constexpr std::array kin{"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
     return std::any_of(kin.begin(), kin.end(),
-                       [&](const char *name) { return version.find(name) != std::string_view::npos; });
+                       [&](const char *name) { return version.find(name) != std::string::npos; });
 }
 
 #if defined(MPI_H_ABI)
