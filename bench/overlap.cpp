@@ -62,6 +62,10 @@ public:
             MPI_Rget(in_.data(), count_, MPI_DOUBLE, 1 - rank_, 0, count_, MPI_DOUBLE, window_, &requests_[0]);
         }
     }
+    void test() {
+        int done = 0;
+        MPI_Testall(2, requests_.data(), &done, MPI_STATUSES_IGNORE);
+    }
     void complete() { MPI_Waitall(2, requests_.data(), MPI_STATUSES_IGNORE); }
     bool is_right() const {
         const double expected = kind_ == all_reduce ? 2 : 1;
@@ -87,27 +91,38 @@ void compute(nanoseconds time) {
     }
 }
 
+// `piece`: how long the program computes before it tests. It computes for `time` in all. 0: it does not test.
+void compute_and_test(transfer &one, nanoseconds time, nanoseconds piece) {
+    if (piece == 0) {
+        return compute(time);
+    }
+    for (; time > 0; time -= piece) {
+        compute(std::min(time, piece));
+        one.test();
+    }
+}
+
 // The longer one of both ranks.
-double round_of(transfer &one, nanoseconds computation) {
+double round_of(transfer &one, nanoseconds computation, nanoseconds piece) {
     MPI_Barrier(MPI_COMM_WORLD);
     const nanoseconds begun = now();
     one.start();
-    compute(computation);
+    compute_and_test(one, computation, piece);
     one.complete();
     auto took = static_cast<double>(now() - begun);
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return took / 1e6;
 }
 
-double median_round(transfer &one, nanoseconds computation, int rounds) {
+double median_round(transfer &one, nanoseconds computation, int rounds, nanoseconds piece = 0) {
     std::vector<double> found;
     for (int i = 0; i < rounds; ++i) {
-        found.push_back(round_of(one, computation));
+        found.push_back(round_of(one, computation, piece));
     }
     return measure::median_of(found).value;
 }
 
-// The parameter `computation` is in nanoseconds; 0: as long as the transfer takes.
+// The parameters `computation` and `piece` are in nanoseconds. Computation of 0: as long as the transfer takes.
 void one(measure::work &work) {
     const int rounds = work.quick() ? 7 : 21;
     transfer moved(static_cast<operation>(work.parameter("operation")), work.parameter("bytes"), work.rank());
@@ -115,7 +130,7 @@ void one(measure::work &work) {
     const double alone = median_round(moved, 0, rounds);
     const long given = work.parameter("computation");
     const auto computation = given != 0 ? nanoseconds{given} : static_cast<nanoseconds>(alone * 1e6);
-    const double together = median_round(moved, computation, rounds);
+    const double together = median_round(moved, computation, rounds, work.parameter("piece"));
     work.result("right", moved.is_right() ? 1 : 0);
     work.result("alone", alone);
     work.result("computation", static_cast<double>(computation) / 1e6);
@@ -206,7 +221,7 @@ template <class Run> double alone_beside_computation(const Run &run) {
 void compare(measure::session &session, operation kind, long bytes, const place &where) {
     measure::job one{.work = "one",
                      .threads = measure::level::single,
-                     .parameters = {{"operation", kind}, {"bytes", bytes}, {"computation", 0}},
+                     .parameters = {{"operation", kind}, {"bytes", bytes}, {"computation", 0}, {"piece", 0}},
                      .environment = where.environment};
     one.environment.emplace_back("OMPI_MCA_mpi_yield_when_idle=1");
     const measure::busy_processes beside(where.busy);
@@ -243,6 +258,12 @@ void compare(measure::session &session, operation kind, long bytes, const place 
         measure::add_limit(
             added, {.what = "the transfer beside computation of other processes", .value = found.hidden(together)});
         one.parameters["computation"] = static_cast<long>(found.before[0].at("computation") * 1e6);
+    }
+    if (!where.delay.empty()) {
+        one.parameters["piece"] = 100'000;
+        measure::add_note(added, "by hand, with MPI_Testall after every 100 us of computation: " +
+                                     measure::text_of(found.hidden(run({}).at("together"))) + " hidden");
+        one.parameters["piece"] = 0;
     }
     if (const std::string own = measure::own_progress_switch(); !own.empty()) {
         one.environment.push_back(own);
