@@ -4,6 +4,7 @@
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"
+#include "measure/library.hpp"
 #include "measure/limit.hpp"
 
 #include <mpi.h>
@@ -126,11 +127,8 @@ struct found {
 };
 
 void judge(measure::session &session) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(version, &length);
     // Waiting ranks of Open MPI yield by themselves if they are more than the processors.
-    const bool yields = std::string(version).find("Open MPI") != std::string::npos;
+    const bool yields = measure::library_version().find("Open MPI") != std::string::npos;
     const double bar = yields ? 1 / 1.1 : 5;
     // Without `as_mpi_waits` together() sets the switch by which ranks of MPICH and Intel MPI yield.
     const std::string own = "plain MPI with its own switch (MPIR_CVAR_POLLS_BEFORE_YIELD=1, I_MPI_WAIT_MODE=1)";

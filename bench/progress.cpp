@@ -5,6 +5,7 @@
 // that without progress. The three alternate, so other load on the machine meets all.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
+#include "measure/library.hpp"
 
 #include <array>
 #include <mpi.h>
@@ -101,10 +102,7 @@ void all(measure::work &work) {
         work.result(name + "_high", ratio.high);
         work.result(name + "_ms", measure::median_of(epochs[how]).value);
     }
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
-    int length = 0;
-    MPI_Get_library_version(version.data(), &length);
-    work.result("openmpi", std::string(version.data()).starts_with("Open MPI") ? 1 : 0);
+    work.result("openmpi", measure::library_version().starts_with("Open MPI") ? 1 : 0);
     MPI_Win_free(&win);
 }
 

@@ -2,7 +2,7 @@
 // The switch of an MPI that has a progress thread of its own, as a contender beside ours.
 #pragma once
 
-#include <mpi.h>
+#include "measure/library.hpp"
 
 #include <string>
 
@@ -11,10 +11,7 @@ namespace measure {
 // NAME=value for the environment; empty if this MPI has none. MPICH and Intel MPI start a thread that polls all the time,
 // and need MPI_THREAD_MULTIPLE for it, which they then give every program.
 inline std::string own_progress_switch() {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(version, &length);
-    const std::string text(version);
+    const std::string text = library_version();
     return text.find("Intel") != text.npos   ? "I_MPI_ASYNC_PROGRESS=1"
            : text.find("MPICH") != text.npos ? "MPIR_CVAR_ASYNC_PROGRESS=1"
                                              : std::string();
