@@ -20,7 +20,8 @@ namespace thence::interpose {
 namespace {
 
 // Where mpi::finalize_needs_answers(). No thread of ours makes progress any more. All ranks come here before one calls
-// MPI_Finalize, and then the first ones leave the others time to get out of their last call.
+// MPI_Finalize, and then the first ones leave the others time to get out of their last call, also if a packet for that
+// was lost: TCP sends it again after 0.2 s.
 void wait_until_no_rank_answers() noexcept {
     int ranks = 0;
     const char *const on_this_node = std::getenv("MPI_LOCALNRANKS"); // from the launcher of MPICH
@@ -31,7 +32,7 @@ void wait_until_no_rank_answers() noexcept {
         return;
     }
     mpi::table.Wait(&request, MPI_STATUS_IGNORE);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
 }
 
 } // namespace
