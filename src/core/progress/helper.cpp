@@ -165,6 +165,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         }
         return pause_for(pauses.small_share());
     }
+    pauses.program_needs_help();
     const nanoseconds begun = read_clock();
     const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
     help(has_slept, true);

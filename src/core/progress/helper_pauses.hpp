@@ -142,14 +142,21 @@ public:
                                                             : sleep_adjustment::longest;
         return sleep_from(backoff_, now, std::min(sleep, bound), sleep_adjustment::longest);
     }
-    // The length of a sleep with which the helper uses a thirtieth of a processor.
-    nanoseconds small_share() noexcept { return share_of(30, longest_with_application); }
+    // The length of a sleep with which the helper uses a thirtieth of a processor, and after many in a row at which the
+    // program needed no help, a 120th.
+    nanoseconds small_share() noexcept {
+        const nanoseconds times = in_vain_ < many_in_vain ? 1 : rarer;
+        in_vain_ = std::min(in_vain_ + 1, many_in_vain);
+        return share_of(30 * times, longest_with_application * times);
+    }
     void found() noexcept {
         progress::found(backoff_);
         sleeps_ = false;
         used_ = 0;
     }
 
+    // The program computes while something is outstanding, so it needs help.
+    void program_needs_help() noexcept { in_vain_ = 0; }
     // A poll for the program has moved data: more may come soon, and that poll says nothing of what one costs.
     void moved_data() noexcept {
         moved_ = read_clock();
@@ -158,6 +165,8 @@ public:
 
     static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
     static constexpr nanoseconds longest_if_taken = 120000;          // a message waits for half of that
+    static constexpr int many_in_vain = 32;
+    static constexpr nanoseconds rarer = 4; // times, after that
 
 private:
     static constexpr nanoseconds spins_until = 25000000;       // 25 ms
@@ -192,6 +201,7 @@ private:
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;
+    int in_vain_ = 0; // small shares since the program needed help, at most many_in_vain
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };

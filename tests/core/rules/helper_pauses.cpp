@@ -104,6 +104,27 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
     EXPECT_LT(with_application, 0.08);
 }
 
+TEST(helper_pauses, looks_rarely_at_a_program_that_has_needed_no_help_for_many_looks) {
+    using pauses = thence::progress::helper_pauses;
+    pauses program;
+    const auto look = [&] {
+        const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
+        while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 200'000) { // more than either share allows
+        }
+        return program.small_share();
+    };
+    const auto look_in_vain = [&] {
+        look();
+        for (int i = 1; i < pauses::many_in_vain; ++i) {
+            EXPECT_EQ(look(), pauses::longest_with_application) << i;
+        }
+        EXPECT_EQ(look(), pauses::rarer * pauses::longest_with_application);
+    };
+    look_in_vain();
+    program.program_needs_help();
+    look_in_vain();
+}
+
 TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
     if (std::string cpu, waits; !(std::ifstream("/proc/thread-self/schedstat") >> cpu >> waits) || cpu == "0") {
         GTEST_SKIP() << "the system does not count it";
