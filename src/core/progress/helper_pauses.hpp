@@ -201,7 +201,7 @@ private:
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;
-    int in_vain_ = 0; // small shares since the program needed help, at most many_in_vain
+    int in_vain_ = 0;      // small shares since the program needed help, at most many_in_vain
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };

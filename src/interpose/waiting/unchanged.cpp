@@ -40,13 +40,13 @@ bool applies() noexcept {
 }
 
 // A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor.
-// Beside a thread that computes a yield costs a time slice: after one that did, no call yields for some time. Then it
-// sleeps, the longer the longer it has waited: a message that comes soon is found soon, and a rank that waits for
-// seconds uses about a fortieth of a processor.
-constexpr unsigned tests_without_pause = 16;
+// Beside a thread that computes a yield costs a time slice: after one that did, no call yields for sixteen times as
+// long. Then it sleeps, the longer the longer it has waited: a message that comes soon is found soon, and a rank that
+// waits for seconds uses about a fortieth of a processor.
+constexpr unsigned tests_without_pause = 4;
 constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
-constexpr nanoseconds after_slice = 40'000'000;
+constexpr nanoseconds after_slice = 16; // times what the yield has cost
 constexpr nanoseconds short_sleep = 50'000;
 constexpr nanoseconds long_sleep = 2'000'000;
 constexpr nanoseconds part = 1000; // of the time waited
@@ -62,7 +62,7 @@ nanoseconds yield(nanoseconds now, nanoseconds waited) noexcept {
     sched_yield();
     const nanoseconds back = base::read_clock();
     if (back - now > slice) {
-        may_yield.store(back + after_slice, std::memory_order_relaxed);
+        may_yield.store(back + after_slice * (back - now), std::memory_order_relaxed);
     }
     return back;
 }
