@@ -47,7 +47,7 @@ constexpr unsigned tests_without_pause = 4;
 constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
 constexpr nanoseconds after_slice = 16; // times what the yield has cost
-constexpr nanoseconds short_sleep = 50'000;
+constexpr nanoseconds short_sleep = 35'000;
 constexpr nanoseconds long_sleep = 2'000'000;
 constexpr nanoseconds part = 1000; // of the time waited
 
