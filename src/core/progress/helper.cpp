@@ -163,7 +163,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         if (program.has_just_called()) {
             pauses.found(); // when it computes again, the pauses begin anew
         }
-        return pause_for(pauses.small_share());
+        return pause_for(pauses.next_look(program.may_compute()));
     }
     pauses.program_needs_help();
     const nanoseconds begun = read_clock();

@@ -149,6 +149,12 @@ public:
         in_vain_ = std::min(in_vain_ + 1, many_in_vain);
         return share_of(30 * times, longest_with_application * times);
     }
+    // The length of a sleep while the program needs no help. `may_compute`: it may have begun to compute just now, which
+    // only another look can tell. That comes soon, once.
+    nanoseconds next_look(bool may_compute) noexcept {
+        looks_again_ = may_compute && !looks_again_;
+        return looks_again_ ? sleep_adjustment::longest : small_share();
+    }
     void found() noexcept {
         progress::found(backoff_);
         sleeps_ = false;
@@ -202,6 +208,7 @@ private:
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;
     int in_vain_ = 0;      // small shares since the program needed help, at most many_in_vain
+    bool looks_again_ = false;
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };

@@ -188,6 +188,8 @@ public:
     void look() noexcept;
     // It has been outside of MPI for a while, so the helper should make progress for it.
     bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
+    // Something is outstanding, and it is in no call that may block.
+    bool may_compute() const noexcept { return outstanding_ && !blocked_; }
     // Nothing is outstanding, it has begun and ended no call for a while, and there is nothing to look for.
     bool is_done() const noexcept { return !outstanding_ && !must_look_ && quiet_ >= done_after; }
     bool outstanding() const noexcept { return outstanding_; }

@@ -125,6 +125,17 @@ TEST(helper_pauses, looks_rarely_at_a_program_that_has_needed_no_help_for_many_l
     look_in_vain();
 }
 
+TEST(helper_pauses, looks_again_soon_once_if_the_program_may_have_begun_to_compute) {
+    thence::progress::helper_pauses pauses;
+    const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
+    pauses.next_look(false);
+    while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 1'000'000) { // looks cost much
+    }
+    EXPECT_EQ(pauses.next_look(true), thence::progress::sleep_adjustment::longest);
+    EXPECT_EQ(pauses.next_look(true), thence::progress::helper_pauses::longest_with_application);
+    EXPECT_EQ(pauses.next_look(true), thence::progress::sleep_adjustment::longest);
+}
+
 TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
     if (std::string cpu, waits; !(std::ifstream("/proc/thread-self/schedstat") >> cpu >> waits) || cpu == "0") {
         GTEST_SKIP() << "the system does not count it";
