@@ -149,8 +149,8 @@ public:
         in_vain_ = std::min(in_vain_ + 1, many_in_vain);
         return share_of(30 * times, longest_with_application * times);
     }
-    // The length of a sleep while the program needs no help. `may_compute`: it may have begun to compute just now, which
-    // only another look can tell. That comes soon, once.
+    // The length of a sleep while the program needs no help. `may_compute`: it may have begun to compute just now. Only
+    // another look can tell, which comes soon, once.
     nanoseconds next_look(bool may_compute) noexcept {
         looks_again_ = may_compute && !looks_again_;
         return looks_again_ ? sleep_adjustment::longest : small_share();
@@ -207,7 +207,7 @@ private:
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;
-    int in_vain_ = 0;      // small shares since the program needed help, at most many_in_vain
+    int in_vain_ = 0; // small shares since the program needed help, at most many_in_vain
     bool looks_again_ = false;
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
