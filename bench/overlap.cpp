@@ -263,7 +263,7 @@ void compare(measure::session &session, operation kind, long bytes, const place 
     }
     if (!where.delay.empty()) {
         one.parameters["piece"] = 100'000;
-        measure::add_note(added, "by hand, with MPI_Testall after every 100 us of computation: " +
+        measure::add_note(added, "by hand in one run, with MPI_Testall after every 100 us of computation: " +
                                      measure::text_of(found.hidden(run({}).at("together"))) + " hidden");
         one.parameters["piece"] = 0;
     }

@@ -135,7 +135,10 @@ void judge(measure::session &session) {
     const third calls_beside =
         switch_helps
             ? third{.what = {.work = "calls", .threads = measure::level::single}, .name = own}
-            : third{.what = {.work = "calls_by_wait", .threads = measure::level::single},
+            : third{.what = {.work = "calls_by_wait",
+                             .threads = measure::level::single,
+                             .environment = measure::waiting_not_tuned,
+                             .as_mpi_waits = true},
                     .name = "plain MPI by nonblocking calls and MPI_Wait, the form that --wait=sleep gives them",
                     .is_limit = true};
     for (const int times : {2, 4}) {
@@ -151,7 +154,7 @@ void judge(measure::session &session) {
                                 .parameters = {{"iterations", session.quick() ? 100 : 300}},
                                 .program = "unchanged_apps"};
         const found of_heat(session, ranks, heat,
-                            yields ? std::nullopt : std::optional<third>({.what = heat, .name = own}));
+                            switch_helps ? std::optional<third>({.what = heat, .name = own}) : std::nullopt);
         of_heat.add(session, "heat by MPI alone" + on, "seconds", "seconds", bar);
 #endif
     }

@@ -85,11 +85,12 @@ measure::numbers run_with_progress(measure::session &session, measure::job what,
 }
 
 void examine_overlap(measure::session &session, int operation, findings &found, overlap &result) {
-    measure::job what{.work = "one",
-                      .threads = measure::level::single,
-                      .parameters = {{"operation", operation}, {"bytes", result.bytes}, {"computation", 0}},
-                      .program = "overlap",
-                      .limit = std::chrono::seconds(120)};
+    measure::job what{
+        .work = "one",
+        .threads = measure::level::single,
+        .parameters = {{"operation", operation}, {"bytes", result.bytes}, {"computation", 0}, {"piece", 0}},
+        .program = "overlap",
+        .limit = std::chrono::seconds(120)};
     result.failed = "the run failed"; // until it has not
     const measure::numbers plain = session.together(2, what);
     what.parameters["computation"] = static_cast<long>(plain.at("computation") * 1e6);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -70,10 +71,10 @@ bool asking_breaks_file_requests() noexcept {
     return breaks;
 }
 
-bool finalize_needs_answers() noexcept {
-    const std::string version = whole_version();
+bool finalize_may_not_return() noexcept {
+    const std::string version = whole_version(); // "MPICH Version:\t4.0.2\n... MPICH Device:\tch4:ucx\n..."
     const std::size_t number = version.find_first_of("0123456789");
-    return version.starts_with("MPICH") && number != std::string::npos && version[number] < '5' &&
+    return version.starts_with("MPICH") && number != std::string::npos && std::atoi(&version[number]) < 5 &&
            version.find("ch4:ucx") != std::string::npos;
 }
 

@@ -163,7 +163,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, poll_leng
         if (program.has_just_called()) {
             pauses.found(); // when it computes again, the pauses begin anew
         }
-        return pause_for(pauses.next_look(program.may_compute()));
+        return pause_for(pauses.next_look(program.may_compute(), counts_operations()));
     }
     pauses.program_needs_help();
     const nanoseconds begun = read_clock();

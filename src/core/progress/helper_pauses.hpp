@@ -105,8 +105,8 @@ private:
 //    longest.
 //  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
 //    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls often for a while
-//    after a poll that has moved data. If the application also polls often, as workers do between tasks, it sleeps for
-//    a millisecond.
+//    after a poll that has moved data, and uses less where the program has not computed with an operation outstanding
+//    for a while. If the application also polls often, as workers do between tasks, it sleeps for a millisecond.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -142,18 +142,21 @@ public:
                                                             : sleep_adjustment::longest;
         return sleep_from(backoff_, now, std::min(sleep, bound), sleep_adjustment::longest);
     }
-    // The length of a sleep with which the helper uses a thirtieth of a processor, and after many in a row at which the
-    // program needed no help, a 120th.
-    nanoseconds small_share() noexcept {
-        const nanoseconds times = in_vain_ < many_in_vain ? 1 : rarer;
-        in_vain_ = std::min(in_vain_ + 1, many_in_vain);
-        return share_of(30 * times, longest_with_application * times);
-    }
+    // The length of a sleep with which the helper uses a thirtieth of a processor.
+    nanoseconds small_share() noexcept { return share_of(30, longest_with_application); }
     // The length of a sleep while the program needs no help. `may_compute`: it may have begun to compute just now. Only
-    // another look can tell, which comes soon, once.
-    nanoseconds next_look(bool may_compute) noexcept {
+    // another look can tell, which comes soon, once. `counts`: the operations of the program are counted. Then, after
+    // many sleeps in a row, the share is a 120th.
+    nanoseconds next_look(bool may_compute, bool counts) noexcept {
         looks_again_ = may_compute && !looks_again_;
-        return looks_again_ ? sleep_adjustment::longest : small_share();
+        if (looks_again_) {
+            return sleep_adjustment::longest;
+        }
+        if (!counts || looks_ < many_looks) {
+            ++looks_;
+            return small_share();
+        }
+        return share_of(30 * factor_after_many, longest_with_application * factor_after_many);
     }
     void found() noexcept {
         progress::found(backoff_);
@@ -162,7 +165,7 @@ public:
     }
 
     // The program computes while something is outstanding, so it needs help.
-    void program_needs_help() noexcept { in_vain_ = 0; }
+    void program_needs_help() noexcept { looks_ = 0; }
     // A poll for the program has moved data: more may come soon, and that poll says nothing of what one costs.
     void moved_data() noexcept {
         moved_ = read_clock();
@@ -171,8 +174,8 @@ public:
 
     static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
     static constexpr nanoseconds longest_if_taken = 120000;          // a message waits for half of that
-    static constexpr int many_in_vain = 32;
-    static constexpr nanoseconds rarer = 4; // times, after that
+    static constexpr int many_looks = 32;
+    static constexpr nanoseconds factor_after_many = 4;
 
 private:
     static constexpr nanoseconds spins_until = 25000000;       // 25 ms
@@ -207,7 +210,7 @@ private:
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;
-    int in_vain_ = 0; // small shares since the program needed help, at most many_in_vain
+    int looks_ = 0; // since the program last computed with an operation outstanding
     bool looks_again_ = false;
     nanoseconds used_ = 0; // processor time at the last sleep
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it

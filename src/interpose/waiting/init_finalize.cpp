@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/waiting/init_finalize.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/diagnose/finalize_watch.hpp"
+#include "core/diagnose/process_identity.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/mpi/raised_init.hpp"
+#include "core/progress/backoff.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/waiting/unchanged.hpp"
 #include "tasks/polling_call.hpp"
@@ -19,11 +22,12 @@ namespace thence::interpose {
 
 namespace {
 
-// Where mpi::finalize_needs_answers(). No thread of ours makes progress any more. All ranks come here before one calls
-// MPI_Finalize, and then the first ones leave the others time to get out of their last call, also if a packet for that
-// was lost: TCP sends it again after 0.2 s.
-void wait_until_no_rank_answers() noexcept {
+// Where mpi::finalize_may_not_return(). No thread of ours makes progress any more. All ranks come here before one calls
+// MPI_Finalize. Then each leaves the others time to return from the barrier, also if a packet was lost, which TCP sends
+// again after 0.2 s. Ranks without libthence do not come.
+void wait_for_all_ranks_to_finalize() noexcept {
     int ranks = 0;
+    int rank = 0;
     const char *const on_this_node = std::getenv("MPI_LOCALNRANKS"); // from the launcher of MPICH
     MPI_Request request = MPI_REQUEST_NULL;
     if (mpi::table.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks == 1 ||
@@ -31,7 +35,20 @@ void wait_until_no_rank_answers() noexcept {
         mpi::table.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
         return;
     }
-    mpi::table.Wait(&request, MPI_STATUS_IGNORE);
+    mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
+    constexpr base::nanoseconds says_after = 10'000'000'000;
+    const base::nanoseconds begun = base::read_clock();
+    bool said = rank > 1; // one of the first two ranks says it for all: the other may be the one that comes late
+    thence_backoff pauses = THENCE_BACKOFF_INIT;
+    for (int done = 0; mpi::table.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;) {
+        progress::pause(pauses);
+        if (!said && base::read_clock() - begun > says_after) {
+            said = true;
+            diagnose::print_to_stderr(
+                "MPI_Finalize waits until all ranks call it, which MPICH before 5 on UCX needs between nodes. If some "
+                "ranks run without libthence, start them by thence run, too, or link them with it\n");
+        }
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
 }
 
@@ -59,8 +76,8 @@ int finalize(int (*by_mpi)(), const void *where) noexcept {
         task::close_polling_calls();
     }
     progress::leave_before_finalize();
-    if (mpi::finalize_needs_answers()) {
-        wait_until_no_rank_answers();
+    if (mpi::finalize_may_not_return()) {
+        wait_for_all_ranks_to_finalize();
     }
     return by_mpi();
 }

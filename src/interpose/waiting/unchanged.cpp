@@ -40,13 +40,14 @@ bool applies() noexcept {
 }
 
 // A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor.
-// Beside a thread that computes a yield costs a time slice: after one that did, no call yields for sixteen times as
-// long. Then it sleeps, the longer the longer it has waited: a message that comes soon is found soon, and a rank that
-// waits for seconds uses about a fortieth of a processor.
+// Beside a thread that computes a yield costs a time slice: after one that did, no call yields for 16 times as long as
+// that yield lasted. Then it sleeps, the longer the longer it has waited: a message that comes soon is found soon, and
+// a rank that waits for seconds uses about a fortieth of a processor.
 constexpr unsigned tests_without_pause = 4;
 constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
-constexpr nanoseconds after_slice = 16; // times what the yield has cost
+constexpr nanoseconds longest_slice = 10'000'000; // a longer yield has other reasons
+constexpr nanoseconds times_a_slow_yield = 16;
 constexpr nanoseconds short_sleep = 35'000;
 constexpr nanoseconds long_sleep = 2'000'000;
 constexpr nanoseconds part = 1000; // of the time waited
@@ -62,7 +63,7 @@ nanoseconds yield(nanoseconds now, nanoseconds waited) noexcept {
     sched_yield();
     const nanoseconds back = base::read_clock();
     if (back - now > slice) {
-        may_yield.store(back + after_slice * (back - now), std::memory_order_relaxed);
+        may_yield.store(back + times_a_slow_yield * std::min(back - now, longest_slice), std::memory_order_relaxed);
     }
     return back;
 }

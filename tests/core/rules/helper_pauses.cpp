@@ -107,33 +107,36 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
 TEST(helper_pauses, looks_rarely_at_a_program_that_has_needed_no_help_for_many_looks) {
     using pauses = thence::progress::helper_pauses;
     pauses program;
+    bool counts = true;
     const auto look = [&] {
         const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
         while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 200'000) { // more than either share allows
         }
-        return program.small_share();
+        return program.next_look(false, counts);
     };
     const auto look_in_vain = [&] {
         look();
-        for (int i = 1; i < pauses::many_in_vain; ++i) {
+        for (int i = 1; i < pauses::many_looks; ++i) {
             EXPECT_EQ(look(), pauses::longest_with_application) << i;
         }
-        EXPECT_EQ(look(), pauses::rarer * pauses::longest_with_application);
+        EXPECT_EQ(look(), pauses::factor_after_many * pauses::longest_with_application);
     };
     look_in_vain();
     program.program_needs_help();
     look_in_vain();
+    counts = false; // the program uses Thence itself
+    EXPECT_EQ(look(), pauses::longest_with_application);
 }
 
 TEST(helper_pauses, looks_again_soon_once_if_the_program_may_have_begun_to_compute) {
     thence::progress::helper_pauses pauses;
     const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
-    pauses.next_look(false);
+    pauses.next_look(false, true);
     while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 1'000'000) { // looks cost much
     }
-    EXPECT_EQ(pauses.next_look(true), thence::progress::sleep_adjustment::longest);
-    EXPECT_EQ(pauses.next_look(true), thence::progress::helper_pauses::longest_with_application);
-    EXPECT_EQ(pauses.next_look(true), thence::progress::sleep_adjustment::longest);
+    EXPECT_EQ(pauses.next_look(true, true), thence::progress::sleep_adjustment::longest);
+    EXPECT_EQ(pauses.next_look(true, true), thence::progress::helper_pauses::longest_with_application);
+    EXPECT_EQ(pauses.next_look(true, true), thence::progress::sleep_adjustment::longest);
 }
 
 TEST(processors, a_thread_that_shares_one_has_waited_for_it) {
