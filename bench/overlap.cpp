@@ -303,6 +303,11 @@ void judge(measure::session &session) {
     const place places[] = {
         {.name = "two hosts, delay 50us", .delay = "50us", .environment = {}, .without_windows = true},
         {.name = "two hosts, delay 300us", .delay = "300us", .environment = {}, .without_windows = true},
+        {.name = "two hosts, delay 300us, beside a busy process",
+         .delay = "300us",
+         .environment = {},
+         .busy = 1,
+         .without_windows = true},
         {.name = "one host", .delay = "", .environment = {}},
         {.name = "one host without the kernel's single copy",
          .delay = "",

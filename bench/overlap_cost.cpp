@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,49 @@ void count_instructions(measure::session &session) {
     measure::add_peer(added, "preloaded without --progress", measure::difference(preloaded, plain, 3).value);
     measure::add_no_limit(added, "what finding the requests of a call takes at least is not measured apart");
     session.add(added);
+}
+
+double seconds_of(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// A rank that computes, calls no MPI, and has a window that others may access. The result `share` is what the other
+// threads of its process use, in percent of a processor.
+void window(measure::work &work) {
+    MPI_Win win = MPI_WIN_NULL;
+    void *memory = nullptr;
+    MPI_Win_allocate(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void *>(&memory), &win);
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double process = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    const double thread = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    const double lasts = work.quick() ? 1 : 3;
+    const double end = seconds_of(CLOCK_MONOTONIC) + lasts;
+    while (seconds_of(CLOCK_MONOTONIC) < end) {
+    }
+    const double others =
+        seconds_of(CLOCK_PROCESS_CPUTIME_ID) - process - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - thread);
+    work.result("share", 100 * others / lasts);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
+void measure_window(measure::session &session) {
+    measure::job what{.work = "window", .threads = measure::level::single};
+    const double before = session.together(2, what).at("share");
+    what.run_options = {"--progress"};
+    const double after = session.together(2, what).at("share");
+    session.add({.name = "a rank that computes and has a window, --progress",
+                 .found = {after, after, after},
+                 .unit = "% of one processor for the helper",
+                 .kind = measure::bar_kind::at_most,
+                 .bar = 2,
+                 .against = "the program as it is",
+                 .side_unit = "% of one processor",
+                 .ours = after,
+                 .baseline = before});
 }
 
 // Contenders that run alternately. The first is the program as it is. One whose runs need not end is left out if one
@@ -226,6 +270,7 @@ void judge(measure::session &session) {
 #else
     session.skip("BT-MZ: not measured, the applications are not built");
 #endif
+    measure_window(session);
     count_instructions(session); // at last, since valgrind cannot run every MPI
 }
 
@@ -238,7 +283,8 @@ int main(int argc, char **argv) {
                               "an unchanged program with nothing to overlap under `thence run --progress`, and with "
                               "MPI's own switch for progress",
                           .bars = "BT-MZ at most 1.03 times as long, a round trip at most 1.15 times as long as at "
-                                  "MPI_THREAD_MULTIPLE, at most 6 instructions more a call",
-                          .pieces = {{"messages", messages}, {"calls", calls}},
+                                  "MPI_THREAD_MULTIPLE, at most 6 instructions more a call, at most 2 % of a "
+                                  "processor for a rank that computes and has a window",
+                          .pieces = {{"messages", messages}, {"calls", calls}, {"window", window}},
                           .judge = judge});
 }
