@@ -74,8 +74,14 @@ bool asking_breaks_file_requests() noexcept {
 bool finalize_may_not_return() noexcept {
     const std::string version = whole_version(); // "MPICH Version:\t4.0.2\n... MPICH Device:\tch4:ucx\n..."
     const std::size_t number = version.find_first_of("0123456789");
-    return version.starts_with("MPICH") && number != std::string::npos && std::atoi(&version[number]) < 5 &&
-           version.find("ch4:ucx") != std::string::npos;
+    if (!version.starts_with("MPICH") || number == std::string::npos || std::atoi(&version[number]) >= 5 ||
+        version.find("ch4:ucx") == std::string::npos) {
+        return false;
+    }
+    int ranks = 0;
+    const char *const on_this_node = std::getenv("MPI_LOCALNRANKS"); // from the launcher of MPICH
+    return table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS && ranks > 1 &&
+           (on_this_node == nullptr || std::atoi(on_this_node) != ranks);
 }
 
 bool finalize_forbids_other_threads() noexcept {

@@ -29,9 +29,9 @@ bool level_may_forbid_windows() noexcept;
 // file that is complete: a later MPI_Test or MPI_Testsome of it fails or aborts (5.0).
 bool asking_breaks_file_requests() noexcept;
 
-// True for MPICH before 5.0 on UCX (found with 4.0.2). Between nodes, if rank A is in MPI_Finalize while rank B still
-// makes progress in another call, for example MPI_Iprobe, the MPI_Finalize of B may never return: A needs nothing more
-// from B then, has left UCX, and does not acknowledge the end of B's connection.
+// True for MPICH before 5.0 on UCX (found with 4.0.2), on several nodes. If rank A is in MPI_Finalize there while rank
+// B still makes progress in another call, for example MPI_Iprobe, the MPI_Finalize of B may never return: A needs
+// nothing more from B then, has left UCX, and does not acknowledge the end of B's connection.
 bool finalize_may_not_return() noexcept;
 
 // The binary interface that was built for: `native`, `standard`, or `standard, ` and how the MPI disagrees. MPIs from

@@ -15,7 +15,6 @@
 #include "tasks/polling_call.hpp"
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 namespace thence::interpose {
@@ -26,13 +25,9 @@ namespace {
 // MPI_Finalize. Then each leaves the others time to return from the barrier, also if a packet was lost, which TCP sends
 // again after 0.2 s. Ranks without libthence do not come.
 void wait_for_all_ranks_to_finalize() noexcept {
-    int ranks = 0;
     int rank = 0;
-    const char *const on_this_node = std::getenv("MPI_LOCALNRANKS"); // from the launcher of MPICH
     MPI_Request request = MPI_REQUEST_NULL;
-    if (mpi::table.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks == 1 ||
-        (on_this_node != nullptr && std::atoi(on_this_node) == ranks) ||
-        mpi::table.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
+    if (mpi::table.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
         return;
     }
     mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
