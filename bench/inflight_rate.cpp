@@ -7,6 +7,7 @@
 // the next client send. Server and clients are one thread of one process. The clock is the processor time of this
 // thread, so other load on the machine does not count.
 #include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
 
 #include <deque>
 #include <random>
@@ -205,9 +206,7 @@ private:
 };
 
 double processor_seconds() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+    return 1e-9 * static_cast<double>(measure::processor_time_of_thread());
 }
 
 // Returns completions per second.

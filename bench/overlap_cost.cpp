@@ -2,6 +2,7 @@
 // What `thence run --progress` costs an unchanged program that has nothing to overlap: NPB BT-MZ by MPI alone, and short
 // messages. Where MPI has a switch of its own for progress, that runs, too.
 #include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
 #include "measure/limit.hpp"
 #include "measure/own_progress.hpp"
 #include "measure/process.hpp"
@@ -9,7 +10,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,12 +105,6 @@ void count_instructions(measure::session &session) {
     session.add(added);
 }
 
-double seconds_of(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 // A rank that computes, calls no MPI, and has a window that others may access. The result `share` is what the other
 // threads of its process use, in percent of a processor.
 void window(measure::work &work) {
@@ -119,15 +113,12 @@ void window(measure::work &work) {
     MPI_Win_allocate(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void *>(&memory), &win);
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    const double process = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    const double thread = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-    const double lasts = work.quick() ? 1 : 3;
-    const double end = seconds_of(CLOCK_MONOTONIC) + lasts;
-    while (seconds_of(CLOCK_MONOTONIC) < end) {
+    const auto of_others = [] { return measure::processor_time() - measure::processor_time_of_thread(); };
+    const measure::nanoseconds used = of_others();
+    const measure::nanoseconds lasts = work.quick() ? 1'000'000'000 : 3'000'000'000;
+    for (const measure::nanoseconds end = measure::now() + lasts; measure::now() < end;) {
     }
-    const double others =
-        seconds_of(CLOCK_PROCESS_CPUTIME_ID) - process - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - thread);
-    work.result("share", 100 * others / lasts);
+    work.result("share", 100 * static_cast<double>(of_others() - used) / static_cast<double>(lasts));
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
 }

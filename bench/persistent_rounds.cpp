@@ -3,6 +3,7 @@
 // receives. Persistent requests whose continuation has run, and which the program has neither tested nor restarted, must
 // not slow MPI_Test and MPI_Waitall on other requests.
 #include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
 
 #include <algorithm>
 #include <thence/thence.h>
@@ -160,9 +161,7 @@ void waitall(measure::work &work) {
 }
 
 double processor_seconds() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+    return 1e-9 * static_cast<double>(measure::processor_time_of_thread());
 }
 
 template <class Body> double seconds_of(Body &&body) {

@@ -9,10 +9,13 @@ namespace measure {
 
 using nanoseconds = long long;
 
-inline nanoseconds now() {
+inline nanoseconds read_clock(clockid_t which) {
     timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+inline nanoseconds now() {
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 // That of all threads of the process.
@@ -21,6 +24,10 @@ inline nanoseconds processor_time() {
     getrusage(RUSAGE_SELF, &used);
     const auto in_ns = [](const timeval &t) { return t.tv_sec * 1000000000LL + t.tv_usec * 1000LL; };
     return in_ns(used.ru_utime) + in_ns(used.ru_stime);
+}
+
+inline nanoseconds processor_time_of_thread() {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 inline void sleep_for(nanoseconds time) {
