@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/waiting/init_finalize.hpp"
 
-#include "core/base/clock.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/diagnose/finalize_watch.hpp"
@@ -9,13 +8,14 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/mpi/raised_init.hpp"
-#include "core/progress/backoff.hpp"
 #include "core/progress/progress.hpp"
+#include "interpose/waiting/test_until_complete.hpp"
 #include "interpose/waiting/unchanged.hpp"
 #include "tasks/polling_call.hpp"
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace thence::interpose {
 
@@ -32,18 +32,15 @@ void wait_for_all_ranks_to_finalize() noexcept {
     }
     mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
     constexpr base::nanoseconds says_after = 10'000'000'000;
-    const base::nanoseconds begun = base::read_clock();
     bool said = rank > 1; // one of the first two ranks says it for all: the other may be the one that comes late
-    thence_backoff pauses = THENCE_BACKOFF_INIT;
-    for (int done = 0; mpi::table.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;) {
-        progress::pause(pauses);
-        if (!said && base::read_clock() - begun > says_after) {
-            said = true;
+    test_until_complete(request, [&](base::nanoseconds waited) {
+        if (waited >= says_after && !std::exchange(said, true)) {
             diagnose::print_to_stderr(
                 "MPI_Finalize waits until all ranks call it, which MPICH before 5 on UCX needs between nodes. If some "
                 "ranks run without libthence, start them by thence run, too, or link them with it\n");
         }
-    }
+        return true;
+    });
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
 }
 

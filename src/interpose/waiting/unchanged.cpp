@@ -12,6 +12,7 @@
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/waiting/report.hpp"
+#include "interpose/waiting/test_until_complete.hpp"
 
 #include <algorithm>
 #include <array>
@@ -167,16 +168,11 @@ bool ask_all_ranks(bool leaves, base::nanoseconds says_after, base::nanoseconds 
     static std::array<int, 2> all;
     own = {leaves ? 1 : 0, leaves ? rank : INT_MAX};
     MPI_Request request = MPI_REQUEST_NULL;
-    int code = mpi::table.Iallreduce(own.data(), all.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-    const nanoseconds asked = base::read_clock();
+    if (mpi::table.Iallreduce(own.data(), all.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
+        return false;
+    }
     bool said = false;
-    int done = 0;
-    for (thence_backoff pauses = THENCE_BACKOFF_INIT; code == MPI_SUCCESS; progress::pause(pauses)) {
-        code = mpi::table.Test(&request, &done, MPI_STATUS_IGNORE);
-        if (done != 0) {
-            break;
-        }
-        const nanoseconds waited = base::read_clock() - asked;
+    const bool complete = test_until_complete(request, [&](nanoseconds waited) {
         if (waited >= says_after && !std::exchange(said, true)) {
             diagnose::print_to_stderr(
                 "THENCE_WAIT: this rank waits in MPI_Init for others to tell how they wait. Set THENCE_WAIT "
@@ -187,13 +183,17 @@ bool ask_all_ranks(bool leaves, base::nanoseconds says_after, base::nanoseconds 
             end_program();
             return false;
         }
+        return true;
+    });
+    if (!complete) {
+        return false;
     }
-    if (code == MPI_SUCCESS && all[0] == 0 && all[1] == rank) {
+    if (all[0] == 0 && all[1] == rank) {
         diagnose::print_to_stderr(
             "THENCE_WAIT: not all ranks leave the processor while they wait, so blocking collectives "
             "wait inside MPI on all of them: set THENCE_WAIT alike for all ranks\n");
     }
-    return code == MPI_SUCCESS && all[0] != 0;
+    return all[0] != 0;
 }
 
 void set_reported_level(int reported) noexcept {
