@@ -144,8 +144,8 @@ private:
     std::atomic<int> idle_waiters_{0};
     std::atomic<int> resuming_{0};     // stacks that are to be resumed
     std::atomic<unsigned> resumed_{0}; // stacks that have been resumed
-    unsigned awaited_ =
-        0; // if a thread was lacking at the last inspection: the number of the arrival that would end that
+    // If a thread was lacking at the last inspection: the number of the arrival that would end that.
+    unsigned awaited_ = 0;
     int substitutes_ = 0; // threads in place of late workers
     workers::arena arena_;
     late_workers::watched watched_{*this}; // the last member: the timer uses the others

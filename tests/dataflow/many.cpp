@@ -354,7 +354,8 @@ TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
     blocked.taskwait();
 }
 
-// Runs six tasks in a flow with one worker. The stacks of some are resumed while another task runs. @return how many tasks ran at a time.
+// Runs six tasks in a flow with one worker. The stacks of some are resumed while another task runs. @return how many tasks
+// ran at a time.
 int most_at_a_time() {
     thence::flow busy({.workers = 1});
     std::atomic<int> at_once{0}, most{0}, done{0};

@@ -104,14 +104,18 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
     EXPECT_LT(with_application, 0.08);
 }
 
+void use_processor(thence::base::nanoseconds time) {
+    const auto end = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) + time;
+    while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
+    }
+}
+
 TEST(helper_pauses, looks_rarely_at_a_program_that_has_needed_no_help_for_many_looks) {
     using pauses = thence::progress::helper_pauses;
     pauses program;
     bool counts = true;
     const auto look = [&] {
-        const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
-        while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 200'000) { // more than either share allows
-        }
+        use_processor(200'000); // more than either share allows
         return program.next_look(false, counts);
     };
     const auto look_in_vain = [&] {
@@ -130,10 +134,8 @@ TEST(helper_pauses, looks_rarely_at_a_program_that_has_needed_no_help_for_many_l
 
 TEST(helper_pauses, looks_again_soon_once_if_the_program_may_have_begun_to_compute) {
     thence::progress::helper_pauses pauses;
-    const auto used = thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID);
     pauses.next_look(false, true);
-    while (thence::base::read_clock(CLOCK_THREAD_CPUTIME_ID) - used < 1'000'000) { // looks cost much
-    }
+    use_processor(1'000'000); // looks cost much
     EXPECT_EQ(pauses.next_look(true, true), thence::progress::sleep_adjustment::longest);
     EXPECT_EQ(pauses.next_look(true, true), thence::progress::helper_pauses::longest_with_application);
     EXPECT_EQ(pauses.next_look(true, true), thence::progress::sleep_adjustment::longest);
