@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -71,17 +72,22 @@ bool asking_breaks_file_requests() noexcept {
     return breaks;
 }
 
-bool finalize_may_not_return() noexcept {
-    const std::string version = whole_version(); // "MPICH Version:\t4.0.2\n... MPICH Device:\tch4:ucx\n..."
-    const std::size_t number = version.find_first_of("0123456789");
-    if (!version.starts_with("MPICH") || number == std::string::npos || std::atoi(&version[number]) >= 5 ||
-        version.find("ch4:ucx") == std::string::npos) {
-        return false;
-    }
-    int ranks = 0;
-    const char *const on_this_node = std::getenv("MPI_LOCALNRANKS"); // from the launcher of MPICH
-    return table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS && ranks > 1 &&
+bool finalize_may_not_return(std::string_view version, int ranks, const char *on_this_node) noexcept {
+    // "MPICH Version:\t4.0.2\n... MPICH Device:\tch4:ucx\n..."
+    const std::string_view number = version.substr(std::min(version.find_first_of("0123456789"), version.size()));
+    int major = 0;
+    std::from_chars(number.begin(), number.end(), major);
+    return version.starts_with("MPICH") && major > 0 && major < 5 &&
+           version.find("ch4:ucx") != std::string_view::npos && ranks > 1 &&
            (on_this_node == nullptr || std::atoi(on_this_node) != ranks);
+}
+
+bool finalize_may_not_return() noexcept {
+    const std::string version = whole_version();
+    int ranks = 2;
+    return finalize_may_not_return(version, ranks, nullptr) && // else nobody asks for the ranks
+           table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS &&
+           finalize_may_not_return(version, ranks, std::getenv("MPI_LOCALNRANKS"));
 }
 
 bool finalize_forbids_other_threads() noexcept {

@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <string_view>
+
 namespace thence::mpi {
 
 // What MPI says that it is: the first line of MPI_Get_library_version. Valid until the process ends.
@@ -33,6 +35,10 @@ bool asking_breaks_file_requests() noexcept;
 // B still makes progress in another call, for example MPI_Iprobe, the MPI_Finalize of B may never return: A needs
 // nothing more from B then, has left UCX, and does not acknowledge the end of B's connection.
 bool finalize_may_not_return() noexcept;
+
+// The same for an MPI whose MPI_Get_library_version says `version`. `on_this_node`: what MPICH's launcher has put into
+// MPI_LOCALNRANKS, or nullptr: then there may be several nodes.
+bool finalize_may_not_return(std::string_view version, int ranks, const char *on_this_node) noexcept;
 
 // The binary interface that was built for: `native`, `standard`, or `standard, ` and how the MPI disagrees. MPIs from
 // before the correction of October 2025 give some constants other values, MPI_ERRORS_RETURN that of MPI_ERRORS_ABORT.

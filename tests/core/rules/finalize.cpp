@@ -5,6 +5,7 @@
 
 #include "core/base/settings.hpp"
 #include "core/continuation/lifetime.hpp"
+#include "core/mpi/implementation.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
@@ -219,5 +220,20 @@ INSTANTIATE_TEST_SUITE_P(, without_interposed_finalize,
                          [](const ::testing::TestParamInfo<const char *> &version) {
                              return std::string(version.index == 0 ? "mpich" : "intel");
                          });
+
+// Where all ranks must wait for each other before MPI_Finalize. Nobody else pays for that.
+TEST(ranks_wait_for_each_other_before_finalize, on_mpich_4_with_ucx_and_several_nodes_only) {
+    using thence::mpi::finalize_may_not_return;
+    constexpr const char *mpich_4 = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\nMPICH Device:\tch4:ucx\n";
+    EXPECT_TRUE(finalize_may_not_return(mpich_4, 4, "2"));
+    EXPECT_TRUE(finalize_may_not_return(mpich_4, 4, nullptr)); // another launcher
+    EXPECT_FALSE(finalize_may_not_return(mpich_4, 4, "4"));
+    EXPECT_FALSE(finalize_may_not_return(mpich_4, 1, "1"));
+    EXPECT_FALSE(finalize_may_not_return(mpich_4, 1, nullptr));
+    EXPECT_FALSE(finalize_may_not_return("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi\n", 4, "2"));
+    EXPECT_FALSE(finalize_may_not_return("MPICH Version:      5.0.1\nMPICH Device:       ch4:ucx\n", 4, "2"));
+    EXPECT_FALSE(finalize_may_not_return("Open MPI v4.1.4, with ch4:ucx in its name", 4, "2"));
+    EXPECT_FALSE(finalize_may_not_return("MPICH, of which nothing else is known", 4, "2"));
+}
 
 } // namespace
