@@ -52,9 +52,11 @@ class Given:
     def run(self, *words, **environment):
         return run(self.thence, "run", *words, **environment)
 
-    def on_ranks(self, ranks, *words, **environment):
-        return subprocess.run([*self.launcher, str(ranks), self.thence, "run", *words], capture_output=True, text=True,
-                              check=False, env={**os.environ, **environment})
+    def on_ranks(self, ranks, *words, preloaded=None, **environment):
+        """@param preloaded  LD_PRELOAD of `thence run`, not of the launcher"""
+        before = ["env", f"LD_PRELOAD={preloaded}"] if preloaded else []
+        return subprocess.run([*self.launcher, str(ranks), *before, self.thence, "run", *words], capture_output=True,
+                              text=True, check=False, env={**os.environ, **environment})
 
     def variables(self, *words, **environment):
         """What a shell that evaluates the output of --print-env exports."""
@@ -279,12 +281,15 @@ def unusual_programs_end_as_without(given):
     words = ["--progress", "--wait=sleep", "--report"]
     version = subprocess.run([given.launcher[0], "--version"], capture_output=True, text=True, check=False).stdout
     is_openmpi = "Open MPI" in version or "OpenRTE" in version
-    for what in ("no-init", "fork", "exec", "signals", "tools", "files", "sessions"):
-        plain = subprocess.run([*given.launcher, "2", program, what], capture_output=True, text=True, check=False,
-                               timeout=60)
-        done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
-                              capture_output=True, text=True, check=False, timeout=60)
+
+    def both_ways(what):
+        plain, done = (subprocess.run([*given.launcher, "2", *before, program, what], capture_output=True, text=True,
+                                      check=False, timeout=60) for before in ([], [given.thence, "run", *words, "--"]))
         assert done.returncode == plain.returncode, (what, plain.returncode, done.returncode, done.stderr, done.stdout)
+        return done
+
+    for what in ("no-init", "fork", "exec", "become", "signals", "tools", "files", "sessions"):
+        done = both_ways(what)
         if what != "sessions":  # Open MPI 5.0 has sessions, and not each installation of it
             assert done.returncode == 7, (what, done)
         assert (" report, in seconds" in done.stderr) == (what not in ("no-init", "sessions")), (what, done)
@@ -293,8 +298,7 @@ def unusual_programs_end_as_without(given):
         has_sessions = what == "sessions" and b"MPI_Session_init" in Path(program).read_bytes() and done.returncode == 7
         assert done.stderr.count("has used MPI by sessions only") == (2 if has_sessions else 0), (what, done)
     for what in ("abort", "kill"):  # launchers differ in the status
-        done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
-                              capture_output=True, text=True, check=False, timeout=60)
+        done = both_ways(what)
         assert done.returncode not in (0, 7), (what, done)
 
 
@@ -375,9 +379,11 @@ def a_tool_in_front_or_behind_sees_the_calls(given):
     program = given.beside("overlapping_program")
     library = str(own_library(given))
     for order in (f"{tool}:{library}", f"{library}:{tool}"):
-        done = given.run("--progress", "--report", "--", program, "3", "5", "100000", LD_PRELOAD=order)
-        assert done.returncode == 0 and re.search(r"tool: [34] calls", done.stderr), (order, done)
-        assert re.search(r" all +[0-9. ]+ 6 +585[.]9 KiB", done.stderr), (order, done.stderr)
+        for ranks, moved in ((1, r"6 +585[.]9 KiB"), (2, r"12 +1[.]1 MiB")):
+            done = given.on_ranks(ranks, "--progress", "--report", "--", program, "3", "5", "100000", preloaded=order)
+            assert done.returncode == 0, (order, done)
+            assert len(re.findall(r"tool: [34] calls", done.stderr)) == ranks, (order, done)
+            assert re.search(rf" all +[0-9. ]+ {moved}", done.stderr), (order, done.stderr)
 
 
 def a_tool_behind_that_begins_in_MPI_Init_begins(given):
