@@ -90,6 +90,12 @@ public:
         }
         in_.add(*std::exchange(made_, nullptr));
     }
+    // The operation has failed, and MPI may use the memory all the same: the part stays in use for ever.
+    void keeps_memory() const noexcept {
+        if (how_.local_use != nullptr) {
+            how_.local_use->fetch_add(1, std::memory_order_relaxed);
+        }
+    }
 
 private:
     queue &in_;
@@ -191,7 +197,9 @@ int put_by_messages(const void *from, std::uint64_t bytes, const location &to, c
     }
     code = in.wires().send(*p, to.rank);
     if (code != MPI_SUCCESS) {
-        wire::transport::abandon_send(data, in.is_gone(to.rank));
+        if (!wire::transport::abandon_send(data, in.is_gone(to.rank))) {
+            rest.keeps_memory();
+        }
         return code;
     }
     rest.is_under_way(data, 0, serial);
@@ -211,7 +219,9 @@ int ask(wire::packet &p, void *to, const location &at, pending_entry &rest) noex
     }
     code = in.wires().send(p, at.rank);
     if (code != MPI_SUCCESS) {
-        wire::transport::abandon(reply);
+        if (!wire::transport::abandon(reply)) {
+            rest.keeps_memory();
+        }
         return code;
     }
     rest.is_under_way(reply, bytes, serial);

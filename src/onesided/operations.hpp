@@ -23,7 +23,8 @@ struct completion {
     std::uint32_t completions = 0;   // so often
     std::uint32_t entries = 0;       // without a tag: the room that was taken in the queue
     pending *end = nullptr;          // the operation is a part of it
-    // Counts operations that use the part of this process, until each is complete.
+    // Counts operations that use the part of this process, until each is complete. One that has failed while MPI may
+    // still use the part is counted for ever.
     std::atomic<long> *local_use = nullptr;
     // The call does not wait until the target has room for a packet more: its caller has waited.
     bool has_room = false;

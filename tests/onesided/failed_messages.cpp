@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that MPI does not take, or loses: the operation is an error, nothing waits for it, and all others go on.
 #include "one_process.hpp"
+#include "onesided/operations.hpp"
 #include "onesided/source.hpp"
 
 #include <atomic>
@@ -89,6 +90,32 @@ TEST_F(failed_messages, a_long_put_whose_packet_is_not_sent_is_not_waited_for) {
     EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, &request), MPI_ERR_OTHER);
     EXPECT_EQ(request, MPI_REQUEST_NULL);
     expect_that_puts_work();
+}
+
+// The target dies between the data of a put and the packet that announces them.
+TEST_F(failed_messages, memory_that_MPI_may_still_send_stays_in_use) {
+    for (const bool dies : {true, false}) {
+        ticket data{};
+        instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
+            if (!is_packet(tag)) {
+                *request = world.start();
+                data = world.ticket_of(*request);
+                return int{MPI_SUCCESS};
+            }
+            inside().health_of(0).gone = dies;
+            return int{MPI_ERR_OTHER};
+        };
+        std::atomic<long> uses{0};
+        onesided::completion how;
+        how.local_use = &uses;
+        EXPECT_EQ(onesided::put(local.data(), bytes, {onesided::object_of(segment), 0, 0}, {}, 0, how), MPI_ERR_OTHER);
+        EXPECT_EQ(uses, dies ? 1 : 0) << "a send to another process can be cancelled";
+        inside().health_of(0).gone = false;
+        if (dies) {
+            world.complete(data); // so that the fake has no request left
+        }
+        expect_that_puts_work();
+    }
 }
 
 TEST_F(failed_messages, a_long_put_whose_data_are_not_sent_is_not_announced) {
