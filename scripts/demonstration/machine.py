@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import runs
 
@@ -21,6 +22,19 @@ def verdict(report):
     return None if found == "unchecked" else found
 
 
+def processors_in_use(seconds):
+    """How many processors of this machine are not idle, on average. The load average also counts what has just ended: a build."""
+    def used():
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, idle, waiting, *others = [int(field) for field in file.readline().split()[1:9]]
+        return user + nice + system + sum(others), user + nice + system + idle + waiting + sum(others)
+
+    begun = used()
+    time.sleep(seconds)
+    busy, whole = (after - before for before, after in zip(begun, used()))
+    return os.cpu_count() * busy / max(whole, 1)
+
+
 class Machine:
     """`status` is the exit status so far; `checked` counts runs whose values were right."""
 
@@ -30,7 +44,7 @@ class Machine:
         # The main thread of a team that waits for others would occupy the processor that they need.
         self.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
         self.cores = len(os.sched_getaffinity(0))
-        self.load = os.getloadavg()[0]
+        self.load = processors_in_use(0.5)
         self.progress = runs.Progress(0)
         self.status = self.checked = 0
         self.fields, self.known_variants = {}, {}

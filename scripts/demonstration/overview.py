@@ -128,7 +128,7 @@ def conditions(result):
     costs = [f"{name} costs {length(cost)}" for name, cost in (("a task", task), ("a message of 8 B", message)) if cost]
     busy = result["load"] > 0.5
     return (f"{count} run{'s' if count > 1 else ''} of each in turn, on {result['processors']} processors"
-            + (f" that other programs used, too (load {result['load']:.1f})" if busy else "")
+            + (f" that other programs used, too ({result['load']:.1f} of them)" if busy else "")
             + "; medians, in brackets the middle half" + "".join(f"; {cost}" for cost in costs) + ".")
 
 
