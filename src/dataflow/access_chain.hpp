@@ -8,21 +8,22 @@
 //   alone     all earlier accesses are complete
 //   complete  the task is complete
 //   followed  `next` is set
-//   left      the access is alone and complete, and its chain could not be made empty
+//   not_last  the access is alone and complete, but another one was appended before the chain could be made empty
 // The thread that sets the last flag of a row does what stands on its right:
 //   may_run, followed          if next is of the same group, it sets may_run of next
 //   alone, complete            if followed is not set, it tries to make the chain empty. This access is dead if that
-//                              succeeds. If not, the submitting thread sets followed, and this one sets left
-//   alone, complete, followed  it sets may_run and alone of next; this access is dead. If the first two were set before
-//                              followed, left belongs to the row, too
+//                              succeeds. If not, this thread sets not_last, and the appending one sets followed
+//   alone, complete, followed  it sets may_run and alone of next; this access is dead. If followed was the last of the
+//                              three, not_last belongs to the row, too: the appending thread acts if it finds not_last
+//                              set, else the other one does
 // A task runs when all its accesses may run. The memory of a dead access is used again at once.
 //
 // No thread touches a dead access: an access lives until it is complete and alone. The access before it sets alone. Its
 // task sets complete, which needs counted_down() to have been called for this access. A thread that sets may_run along
 // a group calls counted_down() for an access only after it has read that access for the last time and has set may_run
-// of the next one. Before that, neither of the two can be dead. The thread that tries to make the chain empty needs the
-// access for that: its address would be found there, too, if the memory were used for a later access meanwhile. So the
-// submitting thread does not take the access for dead before `left` is set.
+// of the next one. Before that, neither of the two can be dead. made_empty() compares addresses: it would succeed
+// wrongly if the memory of the access were used for a later one of the same chain meanwhile (ABA). So the appending
+// thread does not take the access for dead before `not_last` is set.
 #pragma once
 
 #include <thence/dataflow/access.hpp>
@@ -50,7 +51,7 @@ struct access_chain {
 };
 
 struct linked_access {
-    static constexpr std::uint32_t may_run = 1, alone = 2, complete = 4, followed = 8, left = 16;
+    static constexpr std::uint32_t may_run = 1, alone = 2, complete = 4, followed = 8, not_last = 16;
 
     std::atomic<std::uint32_t> flags{0};
     access_kind kind{};
@@ -72,7 +73,7 @@ template <class Dead> bool append(linked_access &added, Dead &&dead) noexcept {
     const bool grouped = before->same_group(added);
     before->next = &added;
     const std::uint32_t old = before->flags.fetch_or(linked_access::followed, std::memory_order_acq_rel);
-    if ((old & linked_access::left) != 0) {
+    if ((old & linked_access::not_last) != 0) {
         // No other thread knows `added`, so this thread sets its flags.
         added.flags.store(linked_access::may_run | linked_access::alone, std::memory_order_relaxed);
         dead(*before);
@@ -108,8 +109,8 @@ void set_flags(linked_access *at, std::uint32_t flags, CountedDown &&counted_dow
             if ((updated & linked_access::followed) == 0 && made_empty(*at)) {
                 died = at;
             } else if ((updated & linked_access::followed) != 0 ||
-                       (at->flags.fetch_or(linked_access::left, std::memory_order_acq_rel) & linked_access::followed) !=
-                           0) {
+                       (at->flags.fetch_or(linked_access::not_last, std::memory_order_acq_rel) &
+                        linked_access::followed) != 0) {
                 next = at->next;
                 passed = linked_access::may_run | linked_access::alone;
                 died = at;

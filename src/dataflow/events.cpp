@@ -57,6 +57,7 @@ bool raise(detail::dataflow_task *handle, std::uint64_t count) noexcept {
     if (count > task::all_events - events) {
         return false;
     }
+    // The body runs, and is counted in `pending` itself, so that cannot become zero meanwhile.
     raised->pending.fetch_add(count, std::memory_order_relaxed);
     return true;
 }

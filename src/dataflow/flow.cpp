@@ -347,7 +347,8 @@ task *flow_state::count_child_down(scope &children) noexcept {
         return owner->pending.fetch_sub(task::has_children, std::memory_order_acq_rel) == task::has_children ? owner
                                                                                                              : nullptr;
     }
-    // Another thread may resume the throttled thread now, and the scope of a task may end: do not access the scope.
+    // From here on the scope may end, unless a thread waits in taskwait: then `waited_for` is set, and the scope lives
+    // until wake().
     if ((left & scope::throttled) != 0 && few_are_open(left)) [[unlikely]] {
         resume_throttled(false);
     }

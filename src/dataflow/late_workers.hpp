@@ -9,7 +9,8 @@
 // While there are several schedulers, a timer inspects them every `period`. If the same worker, or a thread for a stack
 // that is to be resumed, is lacking at two inspections in a row, a thread is made that runs tasks in its place.
 // Invariant, under the lock: while a scheduler lacks one or a stack is suspended, the timer runs, unless there is no
-// memory for it; then the next watch() starts it. What else makes one lacking calls watch().
+// memory for it; then the next watch() starts it. Every other event after which a worker may be lacking
+// calls watch().
 //
 // Pools have no such timer: work of a pool may wait for a thread while tasks of flows are suspended.
 #pragma once

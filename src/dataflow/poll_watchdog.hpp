@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds calls of the idle poll that last longer than 2 to 4 ms. A polling worker counts as searching, so that it takes
-// the task for which its poll finds a message. But the poll runs callbacks, and during a long one the worker takes no
+// Finds calls of the idle poll that last longer than 2 to 4 ms. A polling worker counts as searching, so that it runs
+// the task that its poll makes ready. But the poll runs callbacks, and during a long one the worker takes no
 // task. Then another worker must be called. A timer inspects all polling workers every `period`.
 //
 // Invariant: if a worker is in the same call of the poll at two inspections in a row, its scheduler has been told. The

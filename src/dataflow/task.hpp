@@ -34,7 +34,8 @@ struct block_head {
         task *next = nullptr; // in one list at a time; overwritten while the block is free
         std::uint64_t pause;  // of a task that runs: nanoseconds before its body runs again
     };
-    // A visitor reads it at any time. So it is no std::atomic, whose constructor would write it as another variable.
+    // A visitor may read this word while the block is used for another task. To construct a std::atomic in it would be
+    // a race with that read. So it is a plain word that is accessed through atomic_ref alone.
     mutable std::uint32_t task_mark;
     block_head() noexcept { is_task().store(0, std::memory_order_relaxed); }
     std::atomic_ref<std::uint32_t> is_task() const noexcept { return std::atomic_ref(task_mark); }
@@ -61,7 +62,6 @@ enum task_flag : std::uint8_t {
     spawned = 1,     // not a child
     runs_always = 2, // also when its siblings have failed
     onready_done = 4,
-    skipped = 8,
     exclusive = 16,    // has commutative accesses
     wakes_waiter = 32, // made by taskwait: its body resumes a suspended task
     runs_again = 64,   // the body runs again after it has returned
@@ -114,7 +114,7 @@ struct task : block_head {
     int priority = 0;
     std::uint32_t count = 0; // of accesses
     flow *runs_in = nullptr;
-    scope *siblings = nullptr;              // null if spawned
+    scope *siblings = nullptr;              // which the task is counted in; null until it is submitted or spawned
     std::atomic<scope *> children{nullptr}; // made with the first one
     const thence::detail::task_body *body = nullptr;
     void *object = nullptr;

@@ -292,7 +292,7 @@ void task_scheduler::suspend(suspended &stack, const after_suspend &after) {
             if (&this_thread() != by.thread) { // the arena has no slot for that thread, so this is a worker
                 return by.scheduler.suspend_outside_of_tasks(by.stack, by.after);
             }
-            // This thread may be a visitor or a worker of another arena, too.
+            // This thread may at the same time be a worker of another arena, or visit one: their state is kept here.
             const auto *const outer = std::exchange(this_thread().resume_requested, &by.stack.resume_requested);
             const auto *const polls_for = std::exchange(this_thread().polls_for, nullptr);
             workers::suspend_stack(by.stack, by.after);

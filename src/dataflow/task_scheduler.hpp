@@ -144,7 +144,8 @@ private:
     std::atomic<int> idle_waiters_{0};
     std::atomic<int> resuming_{0};     // stacks that are to be resumed
     std::atomic<unsigned> resumed_{0}; // stacks that have been resumed
-    // If a thread was lacking at the last inspection: the number of the arrival that would end that.
+    // If a thread was lacking at the last inspection: the sum of arrived_ and resumed_ at which that one has come. 0:
+    // none was lacking.
     unsigned awaited_ = 0;
     int substitutes_ = 0; // threads in place of late workers
     workers::arena arena_;

@@ -142,8 +142,8 @@ void flow_state::wait_for_children() {
 
 namespace {
 
-// Resumes a stack after two calls of one_done(): the stack is suspended, and the task that waits for the accesses has
-// run.
+// Resumes a stack. one_done() is called twice, in any order: once the stack is suspended, and once the task that waits
+// for the accesses has run. The second call resumes it.
 struct resume_after_both {
     suspended stack;
     std::atomic<bool> one_is_done{false};
@@ -174,6 +174,7 @@ void flow_state::wait_for(std::span<const access> accesses) {
     }
 }
 
+// Submits a task with these accesses whose body resumes the calling stack, which is suspended meanwhile.
 void flow_state::let_others_run(std::span<const access> accesses, int priority) {
     resume_after_both both;
     task *const waits = prepare(calls_one_done, accesses.size());

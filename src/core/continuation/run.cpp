@@ -99,8 +99,8 @@ void find_completions() noexcept {
 
 // MPI calls this in its own progress, hundreds of times for each message. It does nothing if this thread is in a scope
 // of ours, where run_ready() would run nothing. A scope in which we let MPI make progress finds completions once, after
-// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll. One that is enlisted and
-// in no scope is free_to_run().
+// MPI has returned. Outside all scopes `busy` is 0 for a thread that has not attached or run anything yet, and
+// free_to_run() is true for any other: both may poll.
 bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.busy != 0 && !this_thread.free_to_run()) {
         return false;

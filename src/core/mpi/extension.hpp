@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose one of MPICH's extensions is in this process. Each room that provides one says so for thence_extension_query().
+// Who provides an extension of MPICH in this process: MPI itself, Thence, or nobody. Each room that provides one says
+// so for thence_extension_query().
 #pragma once
 
 namespace thence::mpi {

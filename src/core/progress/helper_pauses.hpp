@@ -103,10 +103,11 @@ private:
 //    sleep would delay a message tenfold.
 //  - After that a sleep is at most as long as `sleep_adjustment` says, and after ten seconds at most as long as its
 //    longest.
-//  - If other threads want a processor, the sleeps are a quarter of the time waited, but no longer than a share of a
-//    fifteenth needs. If the helper works for the application alone, it uses a thirtieth, but polls often for a while
-//    after a poll that has moved data, and uses less where the program has not computed with an operation outstanding
-//    for a while. If the application also polls often, as workers do between tasks, it sleeps for a millisecond.
+//  - While other threads want a processor, a sleep is a quarter of the time waited, but at most 15 times as long as
+//    what a sleep costs: so the helper uses at most a 16th of a processor. If only plain operations of the program are
+//    outstanding, it uses a 31st; for a while after a poll that has moved data it polls more often, and where the
+//    program has not computed with an operation outstanding for a while, less often. If the application also polls
+//    often, as workers do between tasks, the helper sleeps for a millisecond.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -142,11 +143,11 @@ public:
                                                             : sleep_adjustment::longest;
         return sleep_from(backoff_, now, std::min(sleep, bound), sleep_adjustment::longest);
     }
-    // The length of a sleep with which the helper uses a thirtieth of a processor.
+    // The length of a sleep with which the helper uses a 31st of a processor.
     nanoseconds small_share() noexcept { return share_of(30, longest_with_application); }
-    // The length of a sleep while the program needs no help. `may_compute`: it may have begun to compute just now. Only
-    // another look can tell, which comes soon, once. `counts`: the operations of the program are counted. Then, after
-    // many sleeps in a row, the share is a 120th.
+    // The length of a sleep while the program needs no help. `may_compute`: it has left MPI just before this look, so
+    // only the next one shows whether it computes; that one comes soon, but not twice in a row. `counts`: interposed
+    // calls count the operations of the program. Then, after many such sleeps in a row, the share is a 121st.
     nanoseconds next_look(bool may_compute, bool counts) noexcept {
         looks_again_ = may_compute && !looks_again_;
         if (looks_again_) {
@@ -216,12 +217,12 @@ private:
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };
 
-// Pauses of a helper that only waits for other ranks to access windows of a program that computes. No call of MPI tells
-// whether a poll has found anything, but then it works longer than others. After one that did the helper spins for a
-// while, and then sleeps, at first for a short time. While nothing comes, it uses a fiftieth of a processor. So it does
-// also while others want its processor: there polls work longer for that reason, too. A pause is as long as the poll
-// before it asks for, and consists of sleeps that are no longer than longest_sleep: between them the helper looks what
-// else is to be done.
+// Pauses of a helper that only waits for other ranks to access windows of a program that computes. No call of MPI
+// tells whether a poll has found anything, but then it works longer than others. After one that did the helper spins
+// for a while, and then sleeps, at first for a short time. While nothing comes, it uses less than a fiftieth of a
+// processor. So it does also while others want its processor: there polls work longer for that reason, too. A pause is
+// as long as the poll before it asks for, and consists of sleeps that are no longer than longest_sleep: between them
+// the helper looks what else is to be done.
 class access_pauses {
 public:
     // After a poll: the length of the pause. 0: no pause. `worked`: the processor time of the poll, which has `lasted`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking collectives of thread communicators: each advances by a step when messages of it are complete. The source
-// of progress for messages (source.hpp) advances them, and it polls while a request is open: so each of them has a
-// request.
+// of progress for messages (source.hpp) advances them. It polls only while a request is open, so each collective keeps
+// one open until it ends.
 //
 // Invariant: one thread at a time advances them, and meanwhile neither starts one nor runs a callback. Those that other
 // threads start meanwhile are put into a second list, which the next advance_scheduled() takes.

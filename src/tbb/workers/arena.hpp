@@ -12,7 +12,8 @@ namespace thence::workers {
 struct suspended {
     void *point = nullptr;
     suspended *next = nullptr;                 // in a list of waiters
-    std::atomic<int> *resuming = nullptr;      // counts it from resume() on; null: the first stack of its thread
+    std::atomic<int> *resuming = nullptr;      // how many are to be resumed and do not run yet, of all stacks that
+                                               // count here; null: the first stack of its thread
     std::atomic<bool> resume_requested{false}; // resume() has been called
 };
 
