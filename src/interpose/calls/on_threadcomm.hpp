@@ -6,7 +6,7 @@
 #include "interpose/calls/next.hpp"
 #include "mpix/threadcomm/communicator.hpp"
 #include "mpix/threadcomm/create.hpp"
-#include "mpix/threadcomm/point_to_point.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <mpi.h>
 

@@ -2,7 +2,7 @@
 #include "mpix/threadcomm/attributes.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/threadcomm/checks.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <initializer_list>
 

@@ -6,7 +6,7 @@
 // ranks as MPI demands of collective calls, and gives it as tag to all of its messages.
 #pragma once
 
-#include "mpix/threadcomm/checks.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <cstdint>
 

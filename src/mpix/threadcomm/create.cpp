@@ -8,7 +8,7 @@
 #include "core/mpi/implementation.hpp"
 #include "mpix/messages/source.hpp"
 #include "mpix/threadcomm/attributes.hpp"
-#include "mpix/threadcomm/point_to_point.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <dlfcn.h>
 

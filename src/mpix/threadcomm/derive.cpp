@@ -11,7 +11,7 @@
 #include "mpix/messages/requests.hpp"
 #include "mpix/threadcomm/attributes.hpp"
 #include "mpix/threadcomm/collective_channel.hpp"
-#include "mpix/threadcomm/point_to_point.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -2,14 +2,13 @@
 // Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an
 // entry of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the
 // handles of continuation requests, see core/continuation/handle.hpp).
-#include "mpix/threadcomm/point_to_point.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include "core/base/free_list.hpp"
 #include "core/mpi/handles.hpp"
 #include "core/progress/reaches_libthence.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
-#include "mpix/threadcomm/checks.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -10,7 +10,7 @@
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/scheduled.hpp"
 #include "mpix/threadcomm/algorithm.hpp"
-#include "mpix/threadcomm/checks.hpp"
+#include "mpix/threadcomm/message_calls.hpp"
 
 #include <exception>
 #include <memory>
