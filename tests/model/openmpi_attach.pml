@@ -3,7 +3,7 @@
  * Attaching in the native Open MPI engine concurrently with MPI's completion: every request that is pushed is reported
  * exactly once, in all interleavings.
  *
- * As in src/core/engine/openmpi.cpp and src/core/engine/push.hpp. Processes: one attacher per request
+ * As in src/core/engine/push.hpp and src/core/engine/openmpi.cpp. Processes: one attacher per request
  * (continuation::attach_single, engine::push), COMPLETERS threads that complete the requests in any order
  * (ompi_request_complete), SEARCHERS threads that poll until all are reported (openmpi_engine::poll and search). As in
  * the code, a request is released only by the thread that runs its continuation, which waits until the continuation is

@@ -63,17 +63,6 @@ int attach(int count, MPI_Request requests[], user_callback callback, attach_opt
     return attach_group(count, requests, callback, how, statuses, cr, flag);
 }
 
-int wake() noexcept {
-    progress::wake();
-    return MPI_SUCCESS;
-}
-
-// The operation completed during push(), and MPI does not report it.
-int attach_complete(continuation &c, control_word kind) noexcept {
-    make_ready(c); // the thread that takes it from the queue waits until it is attached
-    return attached(c, kind);
-}
-
 namespace {
 
 // Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no cache of
@@ -183,51 +172,6 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
     return attached(*c, kind);
 }
 
-// True if the attaching call is the only reason why this thread may not run continuations.
-bool attaching_only() noexcept {
-    return this_thread.busy == thread_state::enlisted_mark + 1;
-}
-
-// Gives back a continuation that will not run.
-void discard(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    const control_word kind = c.control();
-    c.set_control(phase::free, std::memory_order_relaxed);
-    if (!kind.is(control_word::single)) {
-        groups.give(this_thread.group_cache, &c.of_group());
-    }
-    continuations.give(this_thread.cache, &c);
-    cr.unregister();
-}
-
 } // namespace
-
-// All operations of `c` were found complete while attaching. The caller is in the busy_scope of the attaching call.
-int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
-    continuation_request &cr = *c.cr;
-    const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
-    const control_word kind = c.control();
-    if (observing != nullptr) [[unlikely]] {
-        (runs ? observing->ready : observing->withdrawn)(c);
-    }
-    *flag = runs ? 0 : 1;
-    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && attaching_only()) {
-        run_now(c);
-        return MPI_SUCCESS;
-    }
-    if (runs) {
-        c.set_control(kind.with(phase::attached), std::memory_order_release);
-        make_ready(c);
-        progress::engage();
-        return MPI_SUCCESS;
-    }
-    int error = settle(c, kind);
-    if (error != MPI_SUCCESS && !kind.is(control_word::single) && c.of_group().count > 1) {
-        error = MPI_ERR_IN_STATUS;
-    }
-    discard(c);
-    this_thread.counts.immediate.add();
-    return error;
-}
 
 } // namespace thence::continuation

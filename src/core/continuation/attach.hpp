@@ -90,9 +90,26 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     return is_single(*request, *object_of(cr));
 }
 
-// attach_single() calls each of these as its last act, so it need not save registers for the call.
-int wake() noexcept;
-int attach_complete(continuation &c, control_word kind) noexcept; // the operation completed during push()
+// Sets the phase `attached`, from which the continuation may run. Wakes hook and helper if they rest.
+inline int attached(continuation &c, control_word kind) noexcept {
+    c.set_control(kind.with(phase::attached), std::memory_order_release);
+    progress::engage();
+    return MPI_SUCCESS;
+}
+
+// attach_single() calls one of the next three as its last act, so it need not save registers for the call.
+
+[[gnu::noinline]] inline int wake() noexcept {
+    progress::wake();
+    return MPI_SUCCESS;
+}
+
+// The operation completed during push(), and MPI does not report it.
+[[gnu::noinline]] inline int attach_complete(continuation &c, control_word kind) noexcept {
+    make_ready(c); // the thread that takes it from the queue waits until it is attached
+    return attached(c, kind);
+}
+
 int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 
 [[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
@@ -140,16 +157,6 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
     }
     return MPI_SUCCESS;
 }
-
-// Sets the phase `attached`, from which the continuation may run. Wakes hook and helper if they rest.
-inline int attached(continuation &c, control_word kind) noexcept {
-    c.set_control(kind.with(phase::attached), std::memory_order_release);
-    progress::engage();
-    return MPI_SUCCESS;
-}
-
-// The operation of a single was found complete while attaching. In attach.cpp.
-int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
 
 // Attaches a single that the engine may have to poll. All fields of `c` are set except its control word.
 __attribute__((noinline)) inline int attach_polled(continuation &c, attach_options how, int *flag) noexcept {

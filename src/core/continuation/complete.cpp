@@ -6,6 +6,7 @@
 #include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/engine.hpp"
+#include "core/progress/progress.hpp"
 
 namespace thence::continuation {
 
@@ -103,6 +104,54 @@ void give_back_completed() noexcept {
         cr->release();
         this_thread.counts.completed.add();
     }
+}
+
+namespace {
+
+// True if the attaching call is the only reason why this thread may not run continuations.
+bool attaching_only() noexcept {
+    return this_thread.busy == thread_state::enlisted_mark + 1;
+}
+
+// Gives back a continuation that will not run.
+void discard(continuation &c) noexcept {
+    continuation_request &cr = *c.cr;
+    const control_word kind = c.control();
+    c.set_control(phase::free, std::memory_order_relaxed);
+    if (!kind.is(control_word::single)) {
+        groups.give(this_thread.group_cache, &c.of_group());
+    }
+    continuations.give(this_thread.cache, &c);
+    cr.unregister();
+}
+
+} // namespace
+
+int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
+    continuation_request &cr = *c.cr;
+    const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    const control_word kind = c.control();
+    if (observing != nullptr) [[unlikely]] {
+        (runs ? observing->ready : observing->withdrawn)(c);
+    }
+    *flag = runs ? 0 : 1;
+    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && attaching_only()) {
+        run_now(c);
+        return MPI_SUCCESS;
+    }
+    if (runs) {
+        c.set_control(kind.with(phase::attached), std::memory_order_release);
+        make_ready(c);
+        progress::engage();
+        return MPI_SUCCESS;
+    }
+    int error = settle(c, kind);
+    if (error != MPI_SUCCESS && !kind.is(control_word::single) && c.of_group().count > 1) {
+        error = MPI_ERR_IN_STATUS;
+    }
+    discard(c);
+    this_thread.counts.immediate.add();
+    return error;
 }
 
 } // namespace thence::continuation

@@ -20,6 +20,9 @@ void operation_complete(engine::operation &op) noexcept;
 // Puts a ready continuation into the queue from which its CR lets it run. When this returns, `c` may have run already.
 void make_ready(continuation &c) noexcept;
 
+// All operations of `c` were found complete while attaching. The caller is in the busy_scope of the attaching call.
+int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
+
 // For each callback that has run in MPI's completion path: releases the request, and gives back the continuation and
 // the CR's reference. Called after MPI's progress has returned.
 __attribute__((noinline)) void give_back_completed() noexcept;

@@ -90,6 +90,8 @@ inline void polled_set::test_found_nothing() noexcept {
     }
 }
 
+// What is not found complete goes into owned_, or, while another thread holds the lock, into the inbox, which the next
+// poll empties.
 bool polled_set::add(operation &op) {
     op.path = completion_path::polled;
     op.error = MPI_SUCCESS;

@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The push path of the native Open MPI engine: MPI calls us when a request completes. It is inline, since attaching and
-// running a continuation mostly consist of it. openmpi.cpp states the protocol and its invariant. On an MPI without
-// such a path everything here is constant, and the compiler removes what depends on it.
+// running a continuation mostly consist of it. On an MPI without such a path everything here is constant, and the
+// compiler removes what depends on it.
+//
+// Open MPI completes a request in three steps, without a lock: (1) read the callback slot, (2) if it was set, clear it
+// and call it, and stop there if the call returns 1, (3) swap `completed` into req_complete and count down the
+// wait-sync object that stood there, if any. push() runs against it:
+//   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_sync`.
+// Invariant: every pushed request is reported once, since exactly one of these holds:
+//   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3).
+//     (b) may fail then; the slot is empty, so push() returns true;
+//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; push() removes
+//     it and returns false;
+//   - (1) saw none and (3) ran after (b): (3) counts `lost_sync` down, with the callback still in its slot. poll()
+//     sees that the count differs from `lost_mark`, and search() claims every pushed request that is completed with a
+//     callback in its slot. The count is reset before the search, so a loss during the search is found by the next
+//     poll. The search waits for continuations that are being attached, and one thread searches at a time, so no
+//     request is claimed twice.
+// tests/model/openmpi_attach.pml checks this against all interleavings.
 #pragma once
 
 #include "core/base/visibility.hpp"
