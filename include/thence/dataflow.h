@@ -114,8 +114,10 @@ THENCE_FLOW_EXPORT int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns);
 /** @brief How many threads run tasks of this flow, besides those that wait in it. */
 THENCE_FLOW_EXPORT int thence_flow_workers(void);
 
-/** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 200 microseconds
- *         after the last task, while it does not return 0. Then they sleep until a task is ready.
+/** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 50 microseconds
+ *         after the last task, while it does not return 0. While it returns 2, one worker of each flow goes on for up
+ *         to 25 milliseconds: `poll` knows that no other thread waits for a processor. Then they sleep until a task is
+ *         ready.
  *  @param poll any thread may call it, also several at a time; NULL: nothing any more. A worker may be in the call
  *              still. If a call lasts, a task that is ready runs on another worker, if one is free, usually within 5
  *              ms.

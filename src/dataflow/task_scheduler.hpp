@@ -94,8 +94,10 @@ public:
 private:
     static constexpr int most_searches = 200;                                      // in vain, before a worker leaves
     static constexpr std::int64_t most_polling = 50'000, lost_processor = 500'000; // nanoseconds
-    static constexpr std::int64_t polls_every = 20'000;                            // nanoseconds, between tasks
-    static constexpr int most_unlooked = 16;                                       // tasks without a look at the clock
+    static constexpr std::int64_t longest_polling = 25'000'000; // of the first that polls, while that may last
+    static constexpr int may_last = 2;                          // a poll returns it
+    static constexpr std::int64_t polls_every = 20'000;         // nanoseconds, between tasks
+    static constexpr int most_unlooked = 16;                    // tasks without a look at the clock
     static std::atomic<int (*)()> idle_poll_, busy_poll_;
 
     void suspend_here(suspended &stack, const after_suspend &after);
@@ -108,7 +110,7 @@ private:
     bool poll_for_a_task() noexcept;
     task *poll_once(task *held) noexcept;
     template <class Polls> bool watch(poll_watchdog::poller &self, Polls &&polls) noexcept;
-    bool poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept;
+    bool poll_until_a_task(int (*poll)(), bool is_first, poll_watchdog::poller &self) const noexcept;
     bool must_leave() const noexcept;
     bool nothing_runs() const noexcept { return running_ == 0 && queue_.empty(); }
     void tell_if_idle() noexcept;

@@ -207,7 +207,7 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
     switch (task::add(*runtime)) {
     case task::add_result::added:
         if (runtime->on_idle != nullptr) {
-            runtime->on_idle([] { return progress::help_while_idle() ? 1 : 0; });
+            runtime->on_idle([] { return static_cast<int>(progress::help_while_idle()); });
         }
         if (runtime->between_tasks != nullptr) {
             runtime->between_tasks([] { return progress::help_between_tasks() ? 1 : 0; });

@@ -112,6 +112,25 @@ TEST_F(idle_polls, of_two_tasks_one_runs_at_once) {
     EXPECT_EQ(at_once, enough);
 }
 
+// Where no other thread waits for a processor, a worker polls longer than it would sleep. On a loaded machine it may lose
+// its processor, and leave, so this is tried often.
+TEST_F(idle_polls, last_while_the_poll_allows_it) {
+    std::atomic<clock::duration> longest{0ms};
+    std::atomic<clock::time_point> begun{};
+    poll([&] {
+        longest = std::max(longest.load(), clock::now() - begun.load());
+        return 2;
+    });
+    thence::flow flow({.workers = 1});
+    for (int round = 0; round < 500 && longest.load() < 2ms; ++round) {
+        longest = 0ms;
+        flow.submit({}, [&] { begun = clock::now(); });
+        std::this_thread::sleep_for(10ms);
+        flow.taskwait();
+    }
+    EXPECT_GE(longest.load(), 2ms);
+}
+
 // Each task that is held back is released in a poll, and now and then the poll waits until the task after it has run.
 TEST_F(idle_polls, stress_of_polls_that_wait_for_tasks) {
     constexpr int rounds = 60, pairs = 16;

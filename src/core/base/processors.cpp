@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ constexpr nanoseconds shortest_wait = 250'000;
 constexpr nanoseconds looks_every = 20'000'000;
 
 std::atomic<nanoseconds> looked_at{0};
-std::atomic<bool> are_taken{false};
+std::atomic<unsigned> taken_at{0}; // a bit for each look, the last one is bit 0; 1: they were taken
 
 // The number behind so many spaces in a file of the system; -1: there is none. The file is opened each time, since
 // programs close descriptors that they do not know.
@@ -60,17 +61,28 @@ bool look() noexcept {
     return online > 0 && ready_threads() > online;
 }
 
-} // namespace
-
-bool processors_are_taken(nanoseconds time) noexcept {
+// The newest `looks` bits of taken_at. Two threads may look at once: then one of the two bits is lost.
+unsigned last_looks(nanoseconds time, unsigned looks) noexcept {
+    const unsigned all = (1U << looks) - 1;
     if (scripted_processors != nullptr) [[unlikely]] {
-        return scripted_processors();
+        return scripted_processors() ? all : 0;
     }
     if (time - looked_at.load(std::memory_order_relaxed) >= valid_for) {
         looked_at.store(time, std::memory_order_relaxed);
-        are_taken.store(look(), std::memory_order_relaxed);
+        taken_at.store(taken_at.load(std::memory_order_relaxed) << 1 | (look() ? 1U : 0U), std::memory_order_relaxed);
     }
-    return are_taken.load(std::memory_order_relaxed);
+    return taken_at.load(std::memory_order_relaxed) & all;
+}
+
+} // namespace
+
+bool processors_are_taken(nanoseconds time) noexcept {
+    return last_looks(time, 1) != 0;
+}
+
+bool processors_are_mostly_free(nanoseconds time) noexcept {
+    constexpr unsigned looks = 4;
+    return std::popcount(last_looks(time, looks)) <= static_cast<int>(looks / 2);
 }
 
 bool waits_for_processor::was_one(nanoseconds time) noexcept {

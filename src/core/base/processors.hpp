@@ -11,6 +11,10 @@ namespace thence::base {
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;
 
+// They were taken in at most half of the last four looks. One look may find threads that run for a moment only. Else as
+// processors_are_taken().
+bool processors_are_mostly_free(nanoseconds time) noexcept;
+
 // How long a thread was ready without a processor. One that comes back late from a sleep may as well have waited for
 // the processor itself to wake, which on virtual machines takes a millisecond now and then. Threads: one, always the
 // same.

@@ -5,6 +5,7 @@
 // its place, which needs no change of threads.
 #include "core/progress/progress.hpp"
 
+#include "core/base/processors.hpp"
 #include "core/base/settings.hpp"
 #include "core/base/short_slices.hpp"
 #include "core/base/spin_lock.hpp"
@@ -256,12 +257,16 @@ template <class Polled> bool help_on_worker(bool has_computed, Polled &&polled) 
 
 } // namespace
 
-bool help_while_idle() noexcept {
+idle_help help_while_idle() noexcept {
     if (!has_work()) {
-        return false;
+        return idle_help::ended;
     }
-    end_sleep(); // the worker leaves before the sleep would end
-    return help_on_worker(false, [] { workers_helped_.store(true, std::memory_order_relaxed); });
+    const bool may_last = base::processors_are_mostly_free(read_clock());
+    if (!may_last) {
+        end_sleep(); // the worker leaves before the sleep would end
+    }
+    const bool goes_on = help_on_worker(false, [] { workers_helped_.store(true, std::memory_order_relaxed); });
+    return !goes_on ? idle_help::ended : may_last ? idle_help::may_last : idle_help::goes_on;
 }
 
 bool help_between_tasks() noexcept {

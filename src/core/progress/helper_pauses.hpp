@@ -189,7 +189,7 @@ private:
             return;
         }
         looked_ = now;
-        if (base::processors_are_taken(now)) {
+        if (!base::processors_are_mostly_free(now)) {
             taken_until_ = now + taken_for;
         }
     }

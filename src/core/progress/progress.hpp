@@ -62,10 +62,12 @@ private:
 // not cause that in a program with one thread.
 extern std::mutex helper_in_progress;
 
-// What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. Returns false if
-// there is nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. No worker is in
-// here when helper_tear_down() returns.
-bool help_while_idle() noexcept;
+// What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. `ended`: there is
+// nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. `may_last`: no other
+// thread waits for a processor, so one worker may go on as long as the helper would. No worker is in here when
+// helper_tear_down() returns.
+enum class idle_help { ended, goes_on, may_last };
+idle_help help_while_idle() noexcept;
 // The same, now and then between two tasks of a worker. To the helper this is a poll of the application: it may sleep
 // meanwhile.
 bool help_between_tasks() noexcept;

@@ -18,6 +18,10 @@ namespace {
 
 using namespace thence::fake;
 using namespace std::chrono_literals;
+using thence::progress::help_while_idle;
+using thence::progress::idle_help;
+
+std::atomic<bool> processors_are_taken{false};
 
 class helper : public on_fake {
 protected:
@@ -75,7 +79,18 @@ TEST_P(helper, leaves_its_work_to_workers_that_poll_between_tasks) {
 }
 
 TEST_P(helper, leaves_its_work_to_idle_workers) {
-    expect_work_is_left_to(&thence::progress::help_while_idle);
+    for (const bool taken : {false, true}) { // how long the helper sleeps depends on it
+        processors_are_taken = taken;
+        thence::base::scripted_processors = []() noexcept { return processors_are_taken.load(); };
+        expect_work_is_left_to([]() noexcept { return help_while_idle() != idle_help::ended; });
+        cr c(THENCE_CR_ANY_THREAD);
+        note n;
+        const ticket t = attach_pending(n, c);
+        EXPECT_EQ(help_while_idle(), taken ? idle_help::goes_on : idle_help::may_last);
+        world.complete(t);
+        EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+        thence::base::scripted_processors = nullptr;
+    }
 }
 
 TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
@@ -85,7 +100,7 @@ TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
     std::atomic<bool> ends{false};
     std::thread worker([&] {
         while (!ends) {
-            thence::progress::help_while_idle();
+            help_while_idle();
         }
     });
     EXPECT_TRUE(soon([] { return world.progress_calls > 10; }));

@@ -41,7 +41,7 @@ protected:
         }
         // A worker is sent away as soon as the helper has been told to stop.
         std::thread observer([&] {
-            while (progress::help_while_idle()) {
+            while (progress::help_while_idle() != progress::idle_help::ended) {
                 std::this_thread::yield();
             }
             must_end = true;
