@@ -179,6 +179,7 @@ private:
     int wait_for_uncounted() noexcept;
     void send_uncounted(wire::packet &p, int process) noexcept;
     void has_arrived_uncounted(int process) noexcept;
+    void lost_after_its_call(wire::packet &p, health &target_health) noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
 

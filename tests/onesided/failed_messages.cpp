@@ -134,16 +134,64 @@ TEST_F(failed_messages, a_get_that_is_not_asked_for_waits_for_no_reply) {
     expect_that_puts_work();
 }
 
-TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
+TEST_F(failed_messages, a_short_put_that_is_lost_on_its_way_is_an_error_of_its_queue) {
+    for (const int queue : {0, 1}) {
+        for (const bool has_request : {false, true}) {
+            MPI_Request on_its_way = MPI_REQUEST_NULL;
+            instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
+                *request = on_its_way = world.start();
+                return int{MPI_SUCCESS};
+            };
+            MPI_Request own = MPI_REQUEST_NULL;
+            inside().health_of(0).failed = false;
+            EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, queue, has_request ? &own : nullptr), MPI_SUCCESS);
+            EXPECT_EQ(own, MPI_REQUEST_NULL) << "it is locally complete";
+            EXPECT_EQ(thence_queue_flush(space, queue), MPI_SUCCESS) << "it is on its way";
+            EXPECT_FALSE(inside().health_of(0).failed.load());
+            world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
+            expect_that_the_flush_tells(queue);
+            EXPECT_TRUE(inside().health_of(0).failed.load());
+            EXPECT_FALSE(inside().is_gone(0)) << "others may reach it";
+            EXPECT_EQ(thence_queue_flush(space, 1 - queue), MPI_SUCCESS) << "it was on another queue";
+            expect_that_puts_work();
+        }
+    }
+}
+
+// MPI may take a copy of the data, so that they are complete before the packet that announces them is lost.
+TEST_F(failed_messages, a_long_put_whose_packet_is_lost_when_its_data_have_left_is_an_error_of_its_queue) {
+    MPI_Request on_its_way = MPI_REQUEST_NULL;
+    instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
+        *request = is_packet(tag) ? on_its_way = world.start() : MPI_REQUEST_NULL;
+        return int{MPI_SUCCESS};
+    };
+    EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS);
+    world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
+    expect_that_the_flush_tells();
+    expect_that_puts_work();
+}
+
+// Barriers, registrations and pings of GASPI wait for what such a packet asks for, and look who is gone.
+TEST_F(failed_messages, a_process_to_which_a_packet_without_a_queue_is_lost_on_its_way_counts_as_gone) {
     MPI_Request on_its_way = MPI_REQUEST_NULL;
     instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
         *request = on_its_way = world.start();
         return int{MPI_SUCCESS};
     };
-    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    EXPECT_FALSE(inside().health_of(0).failed.load());
+    wire::packet *const p = wire::take_packet();
+    ASSERT_NE(p, nullptr);
+    p->head = {};
+    p->head.what = wire::kind::other;
+    p->length = sizeof p->head;
+    EXPECT_EQ(inside().wires().send(*p, 0), MPI_SUCCESS);
+    instead_of_send = nullptr;
+    EXPECT_FALSE(inside().is_gone(0));
     world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
-    EXPECT_TRUE(eventually([&] { return inside().health_of(0).failed.load(); }));
+    EXPECT_TRUE(eventually([&] { return inside().is_gone(0); }));
+    EXPECT_TRUE(inside().health_of(0).failed.load());
+    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_ERR_OTHER);
+    inside().health_of(0).gone = false; // so that the space has an end
     expect_that_puts_work();
 }
 
@@ -176,6 +224,7 @@ TEST_F(failed_messages, a_segment_is_freed_although_a_packet_is_lost_meanwhile) 
     EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
     loses.join();
     table.Ialltoall = working;
+    expect_that_the_flush_tells();
     expect_that_puts_work();
 }
 

@@ -97,7 +97,11 @@ void look_at_sent(process &self) noexcept {
         [&](sent_message &each) {
             int flag = 0;
             is_abandoned = false;
-            if (MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+            if (MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+                self.world->health_of(each.to).failed.store(true, std::memory_order_relaxed); // its call has returned
+                return true;
+            }
+            if (flag != 0) {
                 return true;
             }
             if (!self.world->is_gone(each.to)) {
