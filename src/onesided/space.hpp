@@ -212,6 +212,7 @@ private:
     std::unique_ptr<std::atomic<std::uint64_t>[]> uncounted_here_;
     std::optional<wire::transport> wires_;
     wire::order arriving_;
+    bool are_ready_ = false; // both, in this process
     other_function *other_ = nullptr;
     void *other_data_ = nullptr;
 

@@ -522,5 +522,37 @@ TEST_F(two_processes, the_end_does_not_wait_for_credits_that_were_lost) {
     EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
 }
 
+// A space without messages of two processes, which begins them with a segment on memory of the program.
+class late_messages : public one_process {
+protected:
+    late_messages() : one_process("") {
+        processes = 2;
+        EXPECT_EQ(thence_space_create(MPI_COMM_WORLD, 2, &of_two), MPI_SUCCESS);
+    }
+    ~late_messages() override { processes = 1; }
+    thence_space of_two = nullptr;
+};
+
+TEST_F(late_messages, that_could_not_begin_for_lack_of_memory_begin_at_the_next_call) {
+    alignas(8) std::array<unsigned char, 64> memory{};
+    thence_segment made = nullptr;
+    refuses_receive = [](int) { return true; };
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(thence_segment_create_on(of_two, memory.data(), memory.size(), 1, &made), MPI_ERR_NO_MEM);
+        EXPECT_EQ(made, nullptr);
+        EXPECT_FALSE(onesided::object_of(of_two)->has_messages());
+    }
+    refuses_receive = nullptr;
+    ASSERT_EQ(thence_segment_create_on(of_two, memory.data(), memory.size(), 1, &made), MPI_SUCCESS);
+    ASSERT_TRUE(onesided::object_of(of_two)->has_messages());
+    std::uint64_t old = 77;
+    EXPECT_EQ(thence_fetch_add(5, 1, made, 8, &old, 0, nullptr), MPI_SUCCESS) << "the system copies no atomics";
+    EXPECT_EQ(thence_queue_flush(of_two, 0), MPI_SUCCESS);
+    EXPECT_EQ(old, 0U);
+    EXPECT_EQ(memory[8], 5);
+    EXPECT_EQ(thence_segment_free(&made), MPI_SUCCESS);
+    EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
+}
+
 } // namespace
 } // namespace thence::fake
