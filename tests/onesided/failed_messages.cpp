@@ -92,6 +92,39 @@ TEST_F(failed_messages, a_long_put_whose_packet_is_not_sent_is_not_waited_for) {
     expect_that_puts_work();
 }
 
+// The receive of the old value is posted before the packet asks for it. Here it cannot be cancelled.
+TEST_F(failed_messages, memory_that_MPI_may_still_write_to_stays_in_use_also_of_an_operation_with_a_request) {
+    static ticket reply;
+    auto &table = thence::mpi::table;
+    const auto receives = table.Irecv;
+    const auto cancels = table.Cancel;
+    table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Request *request) {
+        if (is_packet(tag)) {
+            return receive_of_fake(buffer, count, type, from, tag, comm, request);
+        }
+        *request = world.start();
+        reply = world.ticket_of(*request);
+        return int{MPI_SUCCESS};
+    };
+    table.Cancel = [](MPI_Request *) { return int{MPI_SUCCESS}; };
+    refuse(&is_packet);
+    std::atomic<long> uses{0};
+    MPI_Request own = MPI_REQUEST_NULL;
+    onesided::completion how;
+    how.request = &own;
+    how.local_use = &uses;
+    std::uint64_t old = 77;
+    EXPECT_EQ(onesided::atomic(wire::kind::fetch_add, {1, 0}, {onesided::object_of(segment), 0, 0}, &old, 0, how),
+              MPI_ERR_OTHER);
+    EXPECT_EQ(own, MPI_REQUEST_NULL);
+    EXPECT_EQ(uses, 1);
+    table.Irecv = receives;
+    table.Cancel = cancels;
+    world.complete(reply); // so that the fake has no request left
+    expect_that_puts_work();
+}
+
 // The target dies between the data of a put and the packet that announces them.
 TEST_F(failed_messages, memory_that_MPI_may_still_send_stays_in_use) {
     for (const bool dies : {true, false}) {
