@@ -118,6 +118,22 @@ TEST_F(gaspi, the_end_keeps_its_time_and_goes_on_when_it_is_called_again) {
     EXPECT_EQ(gaspi_proc_rank(&rank), GASPI_ERR_NOINIT);
 }
 
+TEST_F(gaspi, the_end_keeps_its_time_while_another_thread_waits_in_it) {
+    if (size == 1) {
+        GTEST_SKIP() << "with other ranks to wait for";
+    }
+    if (rank == 0) {
+        std::jthread blocks([] { EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // mostly it waits by now
+        expect_time(30, [](gaspi_timeout_t time) { return gaspi_proc_term(time); });
+        EXPECT_EQ(gaspi_proc_term(GASPI_TEST), GASPI_TIMEOUT);
+        MPI_Barrier(MPI_COMM_WORLD); // of MPI: the others end GASPI after it
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
+    }
+}
+
 TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
     constexpr gaspi_size_t bytes = 8'000'000;
     unsigned char *const target = make(0, bytes);

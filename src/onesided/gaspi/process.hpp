@@ -125,6 +125,14 @@ public:
     bool has_passed() const noexcept {
         return timeout_ == GASPI_TEST || (timeout_ != GASPI_BLOCK && std::chrono::steady_clock::now() >= end_);
     }
+    // False: the time is over. It makes no progress.
+    bool lock(std::unique_lock<std::timed_mutex> &of) const {
+        if (timeout_ == GASPI_BLOCK) {
+            of.lock();
+            return true;
+        }
+        return timeout_ == GASPI_TEST ? of.try_lock() : of.try_lock_until(end_);
+    }
 
 private:
     gaspi_timeout_t timeout_;
