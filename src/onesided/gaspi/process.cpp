@@ -155,6 +155,7 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
         made->last_pong = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(made->size));
         std::fill_n(made->has_queue.begin(), configuration.queue_num, true);
         begin_segments(*made);
+        begin_passive(*made);
         made->world->set_other(&take_packet, made.get());
         THENCE_GASPI_CHECK(begin_groups(*made));
         // All take packets now, and none has come before: the others wait here, too.

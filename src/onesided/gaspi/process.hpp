@@ -181,7 +181,8 @@ gaspi_return_t begin_groups(process &self);
 // From the first call on time is counted.
 std::chrono::steady_clock::time_point begin_of_time() noexcept;
 void begin_segments(const process &self);
-// False: a process is gone.
+void begin_passive(const process &self);
+// False: a process is gone, or MPI has failed.
 bool end_passive(process &self) noexcept;
 // Until no atomic operation is unfinished. False: the time is over.
 bool finish_atomics(process &self, const deadline &end) noexcept;
