@@ -23,7 +23,7 @@
  *  request of MPI that is complete then: `MPI_REQUEST_NULL` if that is so when the call returns. Any call of MPI takes
  *  the request, and continuations, senders and tasks too. If it is null, the operation belongs to its queue:
  *  thence_queue_flush() waits for all those. That a put has arrived is what its notification tells.
- *  A put that its target refuses later is an error of the queue that it names.
+ *  A put that its target refuses later, or that MPI does not deliver, is an error of the queue that it names.
  *
  *  The request of a list, and of an operation of more than 1 GiB, is completed by polls of Thence, as that of
  *  thence_notification_request(). With libthence-core alone on MPICH and Intel MPI no call of MPI polls, so `MPI_Wait`

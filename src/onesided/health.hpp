@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is known about whether another process works: whether an operation on it has failed, whether it is gone, and
 // what it was asked for or told in packets that were lost, so that nobody waits for its part. The system tells of
-// processes of this node that they have ended; of those of other nodes nobody does.
+// processes of this node that they have ended. Of those of other nodes only MPI may, by the error of a message.
 #pragma once
 
 #include "core/base/linked_list.hpp"

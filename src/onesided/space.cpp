@@ -240,7 +240,24 @@ void space::lost(wire::packet &p, bool was_told) noexcept {
     }
     health &target_health = health_of(p.process);
     target_health.failed.store(true, std::memory_order_relaxed);
-    if (was_told || p.head.serial == 0 || p.head.what == wire::kind::other) {
+    if (!was_told) {
+        lost_after_its_call(p, target_health);
+    } else {
+        wire::give_packet(&p);
+    }
+}
+
+void space::lost_after_its_call(wire::packet &p, health &target_health) noexcept {
+    if (p.head.what == wire::kind::other) {
+        // It has no queue, and what it asks for never comes. Whoever waits for that process looks whether it is gone.
+        target_health.gone.store(true, std::memory_order_release);
+        wire::give_packet(&p);
+        return;
+    }
+    if (p.head.what == wire::kind::put) { // it may be locally complete, also where its data are a message
+        queue_of(static_cast<int>(p.head.queue)).add_error(MPI_ERR_OTHER);
+    }
+    if (p.head.serial == 0) {
         wire::give_packet(&p);
     } else { // this process waits for a reply, or until its data have left
         target_health.keep_lost(p);

@@ -179,6 +179,7 @@ private:
     int wait_for_uncounted() noexcept;
     void send_uncounted(wire::packet &p, int process) noexcept;
     void has_arrived_uncounted(int process) noexcept;
+    void lost_after_its_call(wire::packet &p, health &target_health) noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
 
@@ -211,6 +212,7 @@ private:
     std::unique_ptr<std::atomic<std::uint64_t>[]> uncounted_here_;
     std::optional<wire::transport> wires_;
     wire::order arriving_;
+    bool are_ready_ = false; // both, in this process
     other_function *other_ = nullptr;
     void *other_data_ = nullptr;
 

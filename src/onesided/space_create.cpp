@@ -98,16 +98,14 @@ void space::meet(int rank, const greeting &said, const greeting &own) noexcept {
 }
 
 int space::begin_messages() noexcept {
-    int failed = MPI_SUCCESS;
     if (!wires_) {
-        wires_.emplace(comm_, arriving_);
-        failed = wires_->begin();
-        if (failed == MPI_SUCCESS && !arriving_.begin(*wires_, size_, static_cast<int>(queues.size()))) {
-            failed = MPI_ERR_NO_MEM;
-        }
+        wires_.emplace(comm_, arriving_); // it stays also if it cannot begin, since MPI may have receives of it
     }
+    // Both may be repeated: no process sends before all have begun.
+    are_ready_ = are_ready_ ||
+                 (wires_->begin() == MPI_SUCCESS && arriving_.begin(*wires_, size_, static_cast<int>(queues.size())));
     int any = 1;
-    const int code = agree(failed != MPI_SUCCESS ? 1 : 0, any);
+    const int code = agree(are_ready_ ? 0 : 1, any);
     if (code != MPI_SUCCESS || any != 0) {
         return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
     }

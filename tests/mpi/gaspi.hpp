@@ -9,6 +9,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
 
 class gaspi : public testing::Test {
 protected:
@@ -45,6 +50,24 @@ protected:
         const auto begun = std::chrono::steady_clock::now();
         call();
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+    }
+
+    // Stops a process of this host. Each of its threads stops when it runs next, which takes long on a busy machine.
+    static void stop(int process) {
+        ASSERT_EQ(kill(process, SIGSTOP), 0);
+        const auto is_stopped = [](const std::filesystem::path &thread) {
+            std::ifstream about(thread / "stat");
+            std::string text;
+            std::getline(about, text);
+            const std::size_t behind_name = text.rfind(')');
+            return behind_name == std::string::npos || text.compare(behind_name, 3, ") T") == 0;
+        };
+        const auto threads = [&] {
+            return std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task");
+        };
+        while (!std::all_of(begin(threads()), end(threads()), is_stopped)) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
     }
 
     // The call returns when its time is over. The best of several, since this machine may have other work.

@@ -118,6 +118,22 @@ TEST_F(gaspi, the_end_keeps_its_time_and_goes_on_when_it_is_called_again) {
     EXPECT_EQ(gaspi_proc_rank(&rank), GASPI_ERR_NOINIT);
 }
 
+TEST_F(gaspi, the_end_keeps_its_time_while_another_thread_waits_in_it) {
+    if (size == 1) {
+        GTEST_SKIP() << "with other ranks to wait for";
+    }
+    if (rank == 0) {
+        std::jthread blocks([] { EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // mostly it waits by now
+        expect_time(30, [](gaspi_timeout_t time) { return gaspi_proc_term(time); });
+        EXPECT_EQ(gaspi_proc_term(GASPI_TEST), GASPI_TIMEOUT);
+        MPI_Barrier(MPI_COMM_WORLD); // of MPI: the others end GASPI after it
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
+    }
+}
+
 TEST_F(gaspi, a_segment_whose_operations_are_outstanding_is_not_deleted) {
     constexpr gaspi_size_t bytes = 8'000'000;
     unsigned char *const target = make(0, bytes);
@@ -330,13 +346,11 @@ TEST_F(gaspi, a_stopped_rank_answers_no_ping_although_others_do) {
     const std::vector<bool> here = on_this_host();
     MPI_Barrier(MPI_COMM_WORLD);
     if (size == 4 && rank == 0 && std::count(here.begin(), here.end(), true) == size) {
-        ASSERT_EQ(kill(processes[1], SIGSTOP), 0);
+        stop(processes[1]);
         std::atomic<bool> timed_out{false};
         std::thread other([&] {
-            for (int i = 0; i < 20 && !timed_out; ++i) { // its threads may need a moment to stop
-                timed_out = gaspi_proc_ping(1, 150) == GASPI_TIMEOUT;
-            }
-            EXPECT_TRUE(timed_out.exchange(true));
+            EXPECT_EQ(gaspi_proc_ping(1, 150), GASPI_TIMEOUT);
+            timed_out = true;
         });
         while (!timed_out) {
             EXPECT_EQ(gaspi_proc_ping(2, GASPI_BLOCK), GASPI_SUCCESS);

@@ -118,8 +118,8 @@ TEST_F(gaspi_times, are_kept_by_calls_that_wait_for_a_stopped_rank_which_succeed
     ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        ASSERT_EQ(kill(processes[1], SIGSTOP), 0);
-        while (gaspi_proc_ping(1, 100) != GASPI_TIMEOUT) { // its threads may need a moment to stop
+        stop(processes[1]);
+        while (gaspi_proc_ping(1, 100) != GASPI_TIMEOUT) { // what it has answered before is here
         }
         ASSERT_EQ(gaspi_read(0, bytes, 1, 0, 0, bytes, 2, GASPI_BLOCK), GASPI_SUCCESS);
         while (sent != most_sent && send(GASPI_TEST) == GASPI_SUCCESS) {

@@ -1,80 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that MPI does not take, or loses: the operation is an error, nothing waits for it, and all others go on.
-#include "one_process.hpp"
+#include "failed_messages.hpp"
 #include "onesided/operations.hpp"
 #include "onesided/source.hpp"
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <mutex>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace thence::fake {
 namespace {
-
-// A process that stands for another rank.
-class child {
-public:
-    child() : id_(fork()) {
-        if (id_ == 0) {
-            for (;;) {
-                pause();
-            }
-        }
-    }
-    child &operator=(child &&) = delete;
-    ~child() { end(); }
-    pid_t id() const { return id_; }
-    void end() {
-        if (id_ != 0) {
-            kill(id_, SIGKILL);
-            waitpid(std::exchange(id_, 0), nullptr, 0);
-        }
-    }
-
-private:
-    pid_t id_;
-};
-
-class failed_messages : public one_process {
-protected:
-    // The sends whose tag satisfies `fails` do not start.
-    static void refuse(bool (*fails)(int tag)) {
-        instead_of_send = [fails](const void *buffer, int count, int tag, MPI_Comm comm, MPI_Request *request) {
-            if (fails(tag)) {
-                return int{MPI_ERR_OTHER};
-            }
-            return send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, request);
-        };
-    }
-    // A refusal comes after the put is locally complete.
-    void expect_that_the_flush_tells(int queue = 0) {
-        EXPECT_TRUE(eventually([&] { return thence_queue_flush(space, queue) == MPI_ERR_OTHER; }));
-        EXPECT_EQ(thence_queue_flush(space, queue), MPI_SUCCESS) << "an error is reported once";
-    }
-    // Others work afterwards.
-    void expect_that_puts_work() {
-        instead_of_send = nullptr;
-        EXPECT_EQ(queue_size(), 0) << "nothing is left in the queue";
-        local.fill(7);
-        ASSERT_EQ(thence_put_notify(local.data(), 1000, 0, segment, 0, 1, 5, 0, nullptr), MPI_SUCCESS);
-        EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS);
-        EXPECT_TRUE(eventually([&] { return value_of(1) == 5; }));
-        thence_segment other = nullptr;
-        ASSERT_EQ(thence_segment_create(space, 8, 0, &other), MPI_SUCCESS);
-        EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS) << "it waits for all packets that count as sent";
-    }
-};
-
-bool is_packet(int tag) {
-    return tag == 0;
-}
 
 TEST_F(failed_messages, a_short_put_is_an_error) {
     refuse(&is_packet);
@@ -89,6 +28,39 @@ TEST_F(failed_messages, a_long_put_whose_packet_is_not_sent_is_not_waited_for) {
     MPI_Request request = MPI_REQUEST_NULL;
     EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, &request), MPI_ERR_OTHER);
     EXPECT_EQ(request, MPI_REQUEST_NULL);
+    expect_that_puts_work();
+}
+
+// The receive of the old value is posted before the packet asks for it. Here it cannot be cancelled.
+TEST_F(failed_messages, memory_that_MPI_may_still_write_to_stays_in_use_also_of_an_operation_with_a_request) {
+    static ticket reply;
+    auto &table = thence::mpi::table;
+    const auto receives = table.Irecv;
+    const auto cancels = table.Cancel;
+    table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Request *request) {
+        if (is_packet(tag)) {
+            return receive_of_fake(buffer, count, type, from, tag, comm, request);
+        }
+        *request = world.start();
+        reply = world.ticket_of(*request);
+        return int{MPI_SUCCESS};
+    };
+    table.Cancel = [](MPI_Request *) { return int{MPI_SUCCESS}; };
+    refuse(&is_packet);
+    std::atomic<long> uses{0};
+    MPI_Request own = MPI_REQUEST_NULL;
+    onesided::completion how;
+    how.request = &own;
+    how.local_use = &uses;
+    std::uint64_t old = 77;
+    EXPECT_EQ(onesided::atomic(wire::kind::fetch_add, {1, 0}, {onesided::object_of(segment), 0, 0}, &old, 0, how),
+              MPI_ERR_OTHER);
+    EXPECT_EQ(own, MPI_REQUEST_NULL);
+    EXPECT_EQ(uses, 1);
+    table.Irecv = receives;
+    table.Cancel = cancels;
+    world.complete(reply); // so that the fake has no request left
     expect_that_puts_work();
 }
 
@@ -132,72 +104,6 @@ TEST_F(failed_messages, a_get_that_is_not_asked_for_waits_for_no_reply) {
     EXPECT_EQ(thence_fetch_add(1, 0, segment, 0, &old, 0, nullptr), MPI_ERR_OTHER);
     EXPECT_EQ(old, 77U);
     expect_that_puts_work();
-}
-
-TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
-    MPI_Request on_its_way = MPI_REQUEST_NULL;
-    instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
-        *request = on_its_way = world.start();
-        return int{MPI_SUCCESS};
-    };
-    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    EXPECT_FALSE(inside().health_of(0).failed.load());
-    world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
-    EXPECT_TRUE(eventually([&] { return inside().health_of(0).failed.load(); }));
-    expect_that_puts_work();
-}
-
-TEST_F(failed_messages, a_segment_is_freed_although_a_packet_is_lost_meanwhile) {
-    thence_segment other = nullptr;
-    ASSERT_EQ(thence_segment_create(space, 8, 0, &other), MPI_SUCCESS);
-    MPI_Request on_its_way = MPI_REQUEST_NULL;
-    instead_of_send = [&](const void *, int, int, MPI_Comm, MPI_Request *request) {
-        *request = on_its_way = world.start();
-        return int{MPI_SUCCESS};
-    };
-    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    instead_of_send = nullptr;
-    // It must not be lost before the other thread tells how many have been sent, if that does not wait.
-    static std::atomic<bool> is_told;
-    static auto &table = thence::mpi::table;
-    static const auto working = table.Ialltoall;
-    is_told = false;
-    table.Ialltoall = [](const void *in, int count, MPI_Datatype type, void *out, int count_out, MPI_Datatype type_out,
-                         MPI_Comm comm, MPI_Request *request) {
-        is_told = true;
-        return working(in, count, type, out, count_out, type_out, comm, request);
-    };
-    std::thread loses([&] {
-        for (int i = 0; i < 100 && !is_told; ++i) {
-            let_run();
-        }
-        world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
-    });
-    EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
-    loses.join();
-    table.Ialltoall = working;
-    expect_that_puts_work();
-}
-
-// The packet that says what the message is, or asks for it.
-TEST_F(failed_messages, nobody_waits_for_a_message_whose_packet_was_lost_on_its_way) {
-    for (const bool reads : {true, false}) {
-        MPI_Request on_its_way = MPI_REQUEST_NULL;
-        instead_of_send = [&](const void *, int, int tag, MPI_Comm, MPI_Request *request) {
-            *request = world.start();
-            on_its_way = is_packet(tag) ? *request : on_its_way;
-            return int{MPI_SUCCESS};
-        };
-        if (reads) {
-            EXPECT_EQ(thence_get(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-        } else {
-            EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-        }
-        EXPECT_EQ(queue_size(), 1);
-        world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
-        EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
-        expect_that_puts_work();
-    }
 }
 
 TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
@@ -470,6 +376,38 @@ TEST_F(two_processes, the_end_does_not_wait_for_credits_that_were_lost) {
     EXPECT_EQ(credits, 3);
     instead_of_send = nullptr;
     EXPECT_EQ(thence_segment_free(&reached), MPI_SUCCESS);
+    EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
+}
+
+// A space without messages of two processes, which begins them with a segment on memory of the program.
+class late_messages : public one_process {
+protected:
+    late_messages() : one_process("") {
+        processes = 2;
+        EXPECT_EQ(thence_space_create(MPI_COMM_WORLD, 2, &of_two), MPI_SUCCESS);
+    }
+    ~late_messages() override { processes = 1; }
+    thence_space of_two = nullptr;
+};
+
+TEST_F(late_messages, that_could_not_begin_for_lack_of_memory_begin_at_the_next_call) {
+    alignas(8) std::array<unsigned char, 64> memory{};
+    thence_segment made = nullptr;
+    refuses_receive = [](int) { return true; };
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(thence_segment_create_on(of_two, memory.data(), memory.size(), 1, &made), MPI_ERR_NO_MEM);
+        EXPECT_EQ(made, nullptr);
+        EXPECT_FALSE(onesided::object_of(of_two)->has_messages());
+    }
+    refuses_receive = nullptr;
+    ASSERT_EQ(thence_segment_create_on(of_two, memory.data(), memory.size(), 1, &made), MPI_SUCCESS);
+    ASSERT_TRUE(onesided::object_of(of_two)->has_messages());
+    std::uint64_t old = 77;
+    EXPECT_EQ(thence_fetch_add(5, 1, made, 8, &old, 0, nullptr), MPI_SUCCESS) << "the system copies no atomics";
+    EXPECT_EQ(thence_queue_flush(of_two, 0), MPI_SUCCESS);
+    EXPECT_EQ(old, 0U);
+    EXPECT_EQ(memory[8], 5);
+    EXPECT_EQ(thence_segment_free(&made), MPI_SUCCESS);
     EXPECT_EQ(thence_space_free(&of_two), MPI_SUCCESS);
 }
 

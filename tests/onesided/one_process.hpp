@@ -96,6 +96,10 @@ inline void install_collectives() {
         *request = MPI_REQUEST_NULL;
         return int{MPI_SUCCESS};
     };
+    table.Ibarrier = [](MPI_Comm, MPI_Request *request) {
+        *request = MPI_REQUEST_NULL;
+        return int{MPI_SUCCESS};
+    };
     receive_of_fake = table.Irecv;
     table.Irecv = [](void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                      MPI_Request *request) {
@@ -107,13 +111,13 @@ inline void install_collectives() {
     table.Isend = &send_or_fail;
 }
 
-// The library on the fake MPI, and one segment that is reached by messages.
+// The library on the fake MPI, and one segment that is reached by messages, or as memory is elsewhere.
 class one_process : public ::testing::Test {
 protected:
     static constexpr std::size_t bytes = 100'000;
 
-    one_process() {
-        setenv("THENCE_ONESIDED", "messages", 1);
+    explicit one_process(const char *how = "messages") {
+        setenv("THENCE_ONESIDED", how, 1);
         library_.emplace(variant{"opal_hook", "testsome", with_hook(), true});
         install_collectives();
         world.handler = MPI_ERRORS_RETURN;

@@ -5,11 +5,16 @@
 
 #include <GASPI_Ext.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <new>
 #include <string>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace {
 
@@ -22,6 +27,14 @@ void check(bool is_right, const char *what) {
     }
 }
 
+// On this thread the next allocation that throws if it fails does so.
+thread_local bool is_scarce = false;
+std::atomic<bool> was_scarce{false};
+
+void *allocate(std::size_t size) noexcept {
+    return std::malloc(size != 0 ? size : 1);
+}
+
 bool is_stopped(int process) {
     std::ifstream about("/proc/" + std::to_string(process) + "/stat");
     std::string text;
@@ -31,6 +44,24 @@ bool is_stopped(int process) {
 }
 
 } // namespace
+
+void *operator new(std::size_t size) {
+    void *const memory = std::exchange(is_scarce, false) ? nullptr : allocate(size);
+    if (memory == nullptr) {
+        was_scarce = true;
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    return allocate(size);
+}
+void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 int main() {
     int provided = 0;
@@ -45,6 +76,7 @@ int main() {
     check(tagaspi_proc_init(GASPI_BLOCK) == GASPI_SUCCESS, "init");
     check(gaspi_segment_create(0, 2 * large, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED) == GASPI_SUCCESS,
           "segment");
+    check(gaspi_segment_alloc(1, large, GASPI_MEM_INITIALIZED) == GASPI_SUCCESS, "own segment");
     gaspi_group_t pair = 0;
     if (rank != 2) {
         check(gaspi_group_create(&pair) == GASPI_SUCCESS, "group");
@@ -63,6 +95,16 @@ int main() {
     check(in(writes, [] { return tagaspi_write(0, 0, 2, 0, 0, large, 0); }) == GASPI_SUCCESS, "write");
     check(in(reads, [] { return tagaspi_read_notify(0, large, 2, 0, 0, large, 3, 1); }) == GASPI_SUCCESS, "read");
     check(in(waits, [] { return tagaspi_notify_iwait(0, 5, GASPI_NOTIFICATION_IGNORE); }) == GASPI_SUCCESS, "wait");
+    // A write for which there is no memory when MPI has its data, as the call finds out, which waits for their end.
+    std::atomic<bool> has_returned{false};
+    gaspi_return_t unbound = GASPI_SUCCESS;
+    std::thread writer([&] {
+        is_scarce = true;
+        unbound = tagaspi_write(1, 0, 2, 0, 0, large, 3);
+        is_scarce = false;
+        has_returned = true;
+    });
+    wait_until([&] { return was_scarce || has_returned; });
     check(gaspi_barrier(pair, GASPI_BLOCK) == GASPI_SUCCESS, "barrier of two");
     if (rank == 0) {
         kill(processes[2], SIGKILL);
@@ -71,6 +113,9 @@ int main() {
     for (const counted_task *const each : {&writes, &reads}) {
         check(each->raised == 0 || each->error != MPI_SUCCESS, "the runtime is told of the error");
     }
+    writer.join();
+    check(unbound == (was_scarce ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS), "write without memory");
+    check(gaspi_segment_delete(1) == (was_scarce ? GASPI_ERROR : GASPI_SUCCESS), "MPI may still send from the part");
     gaspi_notification_id_t id = 0;
     const gaspi_return_t found = gaspi_notify_waitsome(0, 3, 1, &id, GASPI_TEST);
     check(found == (reads.raised == 0 ? GASPI_SUCCESS : GASPI_TIMEOUT), "the notification of the read");

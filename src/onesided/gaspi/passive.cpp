@@ -17,6 +17,8 @@
 
 #include <PGASPI.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <list>
@@ -47,11 +49,16 @@ struct arrival {
 
 struct passive_messages {
     std::atomic<gaspi_number_t> under_way{0}; // that are being sent, or are about to be
-    std::mutex mutex;                         // guards the lists
+    std::mutex mutex;                         // guards the lists and what is counted by rank
     std::list<sent_message> sent;
     std::list<arrival> arrived;  // the oldest first
     std::size_t arriving = 0;    // bytes of those
     std::recursive_mutex asking; // is only tried
+    // By rank. What was sent to it and not lost, what it has sent to this one, which it says at the end, and what has
+    // arrived from it.
+    std::vector<std::uint64_t> sent_to;
+    std::vector<std::uint64_t> announced;
+    std::vector<std::uint64_t> arrived_from;
     // To and from processes that are gone: MPI may still use their memory.
     std::list<sent_message> abandoned_sent;
     std::list<arrival> abandoned_arrivals;
@@ -92,12 +99,17 @@ void test_each(std::list<Message> &list, MayTest may_test, Test test, Take take)
 void look_at_sent(process &self) noexcept {
     std::list<sent_message> over;
     bool is_abandoned = false;
+    bool is_lost = false;
     test_each(
         messages().sent, [](const sent_message &) { return true; },
         [&](sent_message &each) {
             int flag = 0;
             is_abandoned = false;
-            if (MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+            is_lost = MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+            if (is_lost) { // and its call has returned
+                self.world->health_of(each.to).failed.store(true, std::memory_order_relaxed);
+            }
+            if (is_lost || flag != 0) {
                 return true;
             }
             if (!self.world->is_gone(each.to)) {
@@ -110,6 +122,7 @@ void look_at_sent(process &self) noexcept {
         [&](auto tested) {
             auto &to = is_abandoned ? messages().abandoned_sent : over;
             to.splice(to.end(), messages().sent, tested);
+            messages().sent_to[to.back().to] -= is_lost ? 1 : 0;
             messages().under_way.fetch_sub(1);
             return true;
         });
@@ -143,6 +156,7 @@ gaspi_return_t send_copy(process &self, const unsigned char *from, gaspi_rank_t 
         {
             const std::scoped_lock guard(messages().mutex);
             messages().sent.splice(messages().sent.end(), one);
+            ++messages().sent_to[rank];
         }
         count(counter::passive_sent);
         count(counter::passive_bytes, size);
@@ -182,6 +196,7 @@ bool probe(process &self, std::list<arrival> &spare) {
     next.from = static_cast<gaspi_rank_t>(status.MPI_SOURCE);
     const std::scoped_lock guard(messages().mutex);
     messages().arriving += next.bytes;
+    ++messages().arrived_from[next.from];
     messages().arrived.splice(messages().arrived.end(), spare);
     return true;
 }
@@ -252,21 +267,32 @@ gaspi_return_t take_arrived(process &self, std::size_t most, std::list<arrival> 
     return state;
 }
 
-bool has_arrivals() noexcept {
+// Whether all that was sent to this process was received. `announced` is known.
+bool have_all_arrived() noexcept {
     const std::scoped_lock guard(messages().mutex);
-    return !messages().arrived.empty();
+    return messages().arrived.empty() && std::ranges::equal(messages().announced, messages().arrived_from,
+                                                            [](auto sent, auto arrived) { return arrived >= sent; });
 }
 
 } // namespace
 
-// What nobody has received is received here, so that MPI can end.
+void begin_passive(const process &self) {
+    const std::scoped_lock guard(messages().mutex);
+    for (auto *const each : {&messages().sent_to, &messages().announced, &messages().arrived_from}) {
+        each->assign(static_cast<std::size_t>(self.size), 0);
+    }
+}
+
+// What nobody has received is received here, so that MPI can end. MPI may have taken a copy of a message that is still
+// on its way when its sender is here, so the processes tell each other how many they have sent.
 bool end_passive(process &self) noexcept {
-    MPI_Request barrier = MPI_REQUEST_NULL;
+    MPI_Request telling = MPI_REQUEST_NULL;
     bool begun = false;
+    int told = 0;
     onesided::watch_over_all watch(*self.world);
     std::list<arrival> spare;
     std::list<arrival> dropped;
-    for (int done = 0; done == 0 || has_arrivals();) {
+    while (told == 0 || !have_all_arrived()) {
         try {
             probe(self, spare);
             gaspi_return_t state = GASPI_SUCCESS;
@@ -281,11 +307,14 @@ bool end_passive(process &self) noexcept {
         }
         look_at_sent(self);
         if (!begun && messages().under_way.load() == 0) {
-            MPI_Ibarrier(self.passive, &barrier);
+            if (MPI_Ialltoall(messages().sent_to.data(), 1, MPI_UINT64_T, messages().announced.data(), 1, MPI_UINT64_T,
+                              self.passive, &telling) != MPI_SUCCESS) {
+                return false;
+            }
             begun = true;
         }
-        if (begun && done == 0) {
-            MPI_Test(&barrier, &done, MPI_STATUS_IGNORE);
+        if (begun && told == 0 && MPI_Test(&telling, &told, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return false;
         }
     }
     return true;

@@ -17,8 +17,8 @@ std::array<std::atomic<unsigned long>, most_counters> counters{};
 
 namespace {
 
-std::mutex beginning;   // guards init and term
-bool began_mpi = false; // by gaspi_proc_init, so gaspi_proc_term ends MPI
+std::timed_mutex beginning; // guards init and term
+bool began_mpi = false;     // by gaspi_proc_init, so gaspi_proc_term ends MPI
 
 // Several threads may wait for one rank: the last ping that it has answered is kept.
 void take_pong(process &self, const wire::packet &p) noexcept {
@@ -155,6 +155,7 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
         made->last_pong = std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(made->size));
         std::fill_n(made->has_queue.begin(), configuration.queue_num, true);
         begin_segments(*made);
+        begin_passive(*made);
         made->world->set_other(&take_packet, made.get());
         THENCE_GASPI_CHECK(begin_groups(*made));
         // All take packets now, and none has come before: the others wait here, too.
@@ -169,9 +170,12 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
 }
 
 gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
-    const std::scoped_lock guard(beginning);
-    THENCE_GASPI_SELF();
     const deadline end(timeout_ms);
+    std::unique_lock guard(beginning, std::defer_lock);
+    if (!end.lock(guard)) { // another thread waits in this function
+        return GASPI_TIMEOUT;
+    }
+    THENCE_GASPI_SELF();
     for (onesided::queue &each : self.world->queues) {
         if (!wait_until(self, end, [&] { return each.size() == 0; })) {
             return GASPI_TIMEOUT;

@@ -125,6 +125,14 @@ public:
     bool has_passed() const noexcept {
         return timeout_ == GASPI_TEST || (timeout_ != GASPI_BLOCK && std::chrono::steady_clock::now() >= end_);
     }
+    // False: the time is over. It makes no progress.
+    bool lock(std::unique_lock<std::timed_mutex> &of) const {
+        if (timeout_ == GASPI_BLOCK) {
+            of.lock();
+            return true;
+        }
+        return timeout_ == GASPI_TEST ? of.try_lock() : of.try_lock_until(end_);
+    }
 
 private:
     gaspi_timeout_t timeout_;
@@ -173,7 +181,8 @@ gaspi_return_t begin_groups(process &self);
 // From the first call on time is counted.
 std::chrono::steady_clock::time_point begin_of_time() noexcept;
 void begin_segments(const process &self);
-// False: a process is gone.
+void begin_passive(const process &self);
+// False: a process is gone, or MPI has failed.
 bool end_passive(process &self) noexcept;
 // Until no atomic operation is unfinished. False: the time is over.
 bool finish_atomics(process &self, const deadline &end) noexcept;

@@ -65,7 +65,7 @@ end_of_atomic test(process &self, std::list<unfinished> &one) noexcept {
     return end_of_atomic::none;
 }
 
-// Checks the arguments, and begins the operation if `one` is given. It has room at its target.
+// Checks the arguments, and begins the operation if `one` is given, an empty list. It has room at its target.
 gaspi_return_t begin_atomic(process &self, const unfinished &asked, std::list<unfinished> *one) noexcept {
     const onesided::space::use in_use(*self.world);
     std::optional<own_part> own;
@@ -87,12 +87,17 @@ gaspi_return_t begin_atomic(process &self, const unfinished &asked, std::list<un
         return GASPI_ERR_MEMALLOC;
     }
     unfinished &begun = one->front();
+    std::atomic<long> kept{0};
     onesided::completion how;
     how.request = &begun.request;
     how.serial = &begun.serial;
+    how.local_use = &kept;
     how.has_room = true;
     const int code =
         onesided::atomic(asked.what, asked.operands, {view, asked.rank, asked.offset}, &begun.old, own_queue, how);
+    if (kept != 0) { // it has failed, and MPI has a receive for the old value
+        keep_for_ever(*one);
+    }
     return code == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
 }
 

@@ -6,7 +6,7 @@
 // one that has given up. A rank that is gone counts as one that has failed.
 //
 // What comes before it is asked for waits in a table.
-#include "onesided/gaspi/groups.hpp"
+#include "onesided/gaspi/tree.hpp"
 
 #include <exception>
 #include <map>
@@ -15,13 +15,6 @@
 namespace thence::gaspi {
 
 namespace {
-
-// What a member has sent; it may come in several packets.
-struct contribution {
-    bytes value;
-    std::uint64_t whole = 0; // its length
-    bool has_failed = false;
-};
 
 std::mutex table_mutex; // guards the table
 // Key; number and direction; rank. Never destroyed: the helper thread outlives main().
@@ -51,53 +44,10 @@ bool take_from(process &self, const group &g, int index, direction way, contribu
     return taken.has_failed;
 }
 
-bool combine(const combination &with, bytes &into, const bytes &other) noexcept {
-    try {
-        return with.combine(into, other);
-    } catch (const std::exception &) {
-        return false;
-    }
-}
-
-// True: the call is complete. Up: what the members behind this one give is combined. Down: the result is passed on to
-// them.
 bool advance(process &self, group &g, const combination &with) noexcept {
-    const int size = static_cast<int>(g.ranks.size());
-    contribution other;
-    bool has_parent = g.own != 0;
-    for (; g.way == direction::up; g.mask *= 2) {
-        if (g.mask >= size) {
-            g.way = direction::down;
-            break;
-        }
-        if ((g.own & g.mask) != 0) {
-            if (!send_to(self, g, g.own - g.mask, direction::up)) {
-                g.has_failed = true;
-                has_parent = false; // nothing will come from there
-            }
-            g.way = direction::down;
-            break;
-        }
-        if (g.own + g.mask < size) {
-            if (!take_from(self, g, g.own + g.mask, direction::up, other)) {
-                return false;
-            }
-            g.has_failed = g.has_failed || other.has_failed || !combine(with, g.value, other.value);
-        }
-    }
-    if (has_parent) {
-        if (!take_from(self, g, g.own - g.mask, direction::down, other)) {
-            return false;
-        }
-        g.has_failed = g.has_failed || other.has_failed;
-        g.value = std::move(other.value);
-    }
-    for (int mask = g.mask / 2; mask != 0; mask /= 2) {
-        if (g.own + mask < size && !send_to(self, g, g.own + mask, direction::down)) {
-            g.has_failed = true; // the others learn of it all the same
-        }
-    }
-    return true;
+    return advance(
+        g, with, [&](int index, direction way) { return send_to(self, g, index, way); },
+        [&](int index, direction way, contribution &taken) { return take_from(self, g, index, way, taken); });
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queue groups: which queue a call takes, so that many threads do not meet on one.
+#include "onesided/tagaspi/processors.hpp"
 #include "onesided/tagaspi/tagaspi.hpp"
 
 #include <TAGASPI.h>
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <mutex>
 #include <sched.h>
+#include <span>
 
 namespace thence::tagaspi {
 
@@ -33,9 +35,9 @@ static_assert(std::atomic<contents>::is_always_lock_free && gaspi::most_queues <
 std::mutex changing;
 std::array<queue_group, most_groups> groups;
 
-// The processors that threads of this process may use, or were found on, have positions, those of one NUMA node beside
-// each other. Each thread may be bound to some, and be made later, so a processor that has no position gets one when
-// a thread asks on it. Read without the mutex.
+// The processors that threads of this process may use, or were found on, have positions. Each thread may be bound to
+// some, and be made later, so a processor that has no position gets one when a thread asks on it. Read without the
+// mutex.
 constexpr int no_position = -1;
 std::array<std::atomic<int>, CPU_SETSIZE> positions{};
 std::atomic<unsigned> processors{0};
@@ -79,11 +81,7 @@ void find_processors() noexcept {
     if (const int processor = sched_getcpu(); processor >= 0 && processor < CPU_SETSIZE) {
         CPU_SET(static_cast<std::size_t>(processor), &known);
     }
-    struct where {
-        int node;
-        std::size_t processor;
-    };
-    std::array<where, CPU_SETSIZE> all;
+    std::array<placed_processor, CPU_SETSIZE> all;
     std::size_t found = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         positions[i].store(no_position, std::memory_order_relaxed);
@@ -91,9 +89,7 @@ void find_processors() noexcept {
             all[found++] = {node_of(i), i};
         }
     }
-    std::sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(found), [](const where &a, const where &b) {
-        return a.node != b.node ? a.node < b.node : a.processor < b.processor;
-    });
+    sort_by_node(std::span(all).first(found));
     for (std::size_t i = 0; i < found; ++i) {
         positions[all[i].processor].store(static_cast<int>(i), std::memory_order_relaxed);
     }
@@ -183,11 +179,9 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
     unsigned which = 0;
     if (!has.is_by_processor) {
         which = from.calls.fetch_add(1, std::memory_order_relaxed) % count;
-    } else { // neighbours share a queue, if there are fewer
+    } else {
         const unsigned position = position_here();
-        const unsigned all = processors.load(std::memory_order_relaxed);
-        which = all > count ? static_cast<unsigned>(std::uint64_t{position} * count / all) : position;
-        which = std::min(which, count - 1); // a processor may be added meanwhile
+        which = queue_of_position(position, processors.load(std::memory_order_relaxed), count);
     }
     *queue = static_cast<gaspi_queue_id_t>(has.begin + which);
     return GASPI_SUCCESS;

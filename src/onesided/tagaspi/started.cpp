@@ -237,12 +237,17 @@ gaspi_return_t bind(process &self, gaspi_rank_t rank, std::span<const piece> pie
         return bind_to_task(std::move(pending));
     } catch (const std::exception &) {
         const gaspi::deadline never(GASPI_BLOCK);
-        for (left_piece &each : left) { // MPI uses the memory
+        for (std::size_t i = 0; i < left.size(); ++i) { // MPI uses the memory
+            left_piece &each = left[i];
+            bool has_ended = false;
             gaspi::wait_until(self, never, [&] {
                 int flag = 0;
-                return MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0 ||
-                       self.world->health_of(rank).will_not_answer(each.serial);
+                has_ended = MPI_Test(&each.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+                return has_ended || self.world->health_of(rank).will_not_answer(each.serial);
             });
+            if (!has_ended && i < pieces.size()) { // the part stays in use: MPI has the request
+                gaspi::find_view(self, pieces[i].local_segment)->own().uses.fetch_add(1, std::memory_order_relaxed);
+            }
         }
         return GASPI_ERR_MEMALLOC;
     }
