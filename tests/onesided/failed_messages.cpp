@@ -274,6 +274,69 @@ TEST_F(failed_messages, a_put_to_a_part_that_was_deleted_is_an_error_of_the_queu
     expect_that_puts_work();
 }
 
+// Lists whose puts go to two segments, of which the target has deleted one.
+class failed_lists : public failed_messages {
+protected:
+    failed_lists() {
+        EXPECT_EQ(thence_segment_create(space, 8, 4, &other), MPI_SUCCESS);
+        inside().remove_segment(deleted);
+    }
+    ~failed_lists() override {
+        EXPECT_TRUE(inside().add_segment(deleted));
+        EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
+    }
+    // One put of a list to the segment that is there, or to the one that is deleted. `notification`: 0: none.
+    void put(onesided::list_of_puts &list, bool fails, unsigned notification = 0) {
+        onesided::segment &there = *onesided::object_of(other);
+        onesided::completion how;
+        how.list = &list;
+        const onesided::signal after{&there, notification, notification != 0 ? 7U : 0U};
+        EXPECT_EQ(onesided::put(local.data(), 8, {fails ? &deleted : &there, 0, 0}, after, 0, how), MPI_SUCCESS);
+    }
+    std::uint32_t value_of_other(unsigned notification) const {
+        std::uint32_t value = 0;
+        EXPECT_EQ(thence_notification_reset(other, notification, &value), MPI_SUCCESS);
+        return value;
+    }
+    // All that was sent before has been done.
+    void expect_that_all_is_done() {
+        ASSERT_EQ(thence_notify(0, other, 0, 1, 0), MPI_SUCCESS);
+        EXPECT_TRUE(eventually([&] { return value_of_other(0) == 1; }));
+    }
+
+    thence_segment other = nullptr;
+    onesided::segment &deleted = *onesided::object_of(segment);
+};
+
+TEST_F(failed_lists, set_no_notification) {
+    for (const std::size_t length : {std::size_t{8}, bytes}) {
+        const thence_piece pieces[] = {{local.data(), length, segment, 0}, {local.data(), 8, other, 0}};
+        ASSERT_EQ(thence_put_list_notify(2, pieces, 0, other, 1, 7, 0, nullptr), MPI_SUCCESS);
+        expect_that_all_is_done();
+        EXPECT_EQ(value_of_other(1), 0U) << length;
+        expect_that_the_flush_tells();
+        ASSERT_EQ(thence_put_list_notify(1, pieces + 1, 0, other, 1, 7, 0, nullptr), MPI_SUCCESS);
+        EXPECT_TRUE(eventually([&] { return value_of_other(1) == 7; })) << "a list after it";
+    }
+}
+
+TEST_F(failed_lists, of_several_threads_do_not_hide_each_other) {
+    onesided::list_of_puts lists[4];
+    put(lists[0], false);
+    put(lists[1], true);
+    put(lists[2], true);
+    put(lists[1], false);
+    put(lists[3], false);
+    put(lists[1], false, 1);
+    put(lists[2], false, 2);
+    put(lists[3], false, 3);
+    expect_that_all_is_done();
+    EXPECT_EQ(value_of_other(1), 0U);
+    EXPECT_EQ(value_of_other(2), 0U);
+    EXPECT_EQ(value_of_other(3), 7U) << "none of its puts has failed";
+    expect_that_the_flush_tells();
+}
+
 TEST_F(failed_messages, a_space_whose_user_could_not_begin_is_not_polled) {
     static std::vector<MPI_Request> posted;       // receives that stay with MPI
     static auto &kept = *new std::vector<void *>; // their memory, which nobody frees

@@ -4,6 +4,7 @@
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -84,7 +85,24 @@ bool order::notify(const header &h) noexcept {
     return false;
 }
 
+// Of a put of a list, when all before are done: whether it, or what it ends, has failed.
+bool order::fails_with_list(stream &in, const packet &p) noexcept {
+    const std::uint64_t list = p.head.operands[1];
+    const bool is_last = p.head.value != 0;
+    const bool is_known = list == in.failed_list || list <= in.failed_lists_before;
+    if (is_last && list == in.failed_list) {
+        in.failed_list = 0;
+    } else if (!is_last && p.has_failed && !is_known) {
+        in.failed_lists_before = std::max(in.failed_lists_before, in.failed_list);
+        in.failed_list = list;
+    }
+    return p.has_failed || (is_last && is_known);
+}
+
 void order::finish(packet &p) noexcept {
+    if (p.head.what == kind::put && p.head.operands[1] != 0) {
+        p.has_failed = fails_with_list(stream_of(p), p);
+    }
     const bool has_effect = !p.has_failed && notify(p.head);
     parts_.done(p.process);
     if (has_effect || p.head.what != kind::put) [[likely]] { // the reply has told of any other

@@ -5,6 +5,7 @@
 // A stream is what one process sends on one queue. Invariants of a stream:
 //   - its packets are started in order, and a notification is set when all packets before are done and its own data are
 //     here;
+//   - the notification of a list of puts is not set if one of these has failed;
 //   - two puts whose data overlap are not under way at the same time; other puts may be. They overlap in memory: two
 //     segments may be made on the same;
 //   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set, and the
@@ -72,6 +73,10 @@ private:
         base::linked_list<packet> packets;
         packet *next = nullptr;  // the first that is not started
         std::size_t started = 0; // those before it
+        // A list of which a put has failed and the last one has not come; 0: none. If there are several, no list up to
+        // the greatest of the others sets a notification.
+        std::uint64_t failed_list = 0;
+        std::uint64_t failed_lists_before = 0;
     };
     static constexpr std::size_t most_started = 64; // of one stream
 
@@ -79,6 +84,7 @@ private:
     const local_part *part_for(const header &h) noexcept;
     void put_inside(packet &p) noexcept;
     bool notify(const header &h) noexcept;
+    static bool fails_with_list(stream &in, const packet &p) noexcept;
     bool may_start(const stream &in, const packet &next) noexcept;
     void start(packet &next) noexcept;
     void start_put(packet &next) noexcept;

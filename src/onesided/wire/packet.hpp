@@ -37,7 +37,9 @@ struct header {
     std::uint32_t serial;
     std::uint64_t offset;
     std::uint64_t bytes;
-    std::uint64_t operands[2]; // what is added; what is expected, what is set
+    // What is added; what is expected, what is set. Of a put: the segment of the notification; the number of its list
+    // (transport::next_list()), 0: it belongs to none.
+    std::uint64_t operands[2];
 };
 static_assert(sizeof(header) == 56);
 

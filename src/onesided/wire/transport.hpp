@@ -59,6 +59,8 @@ public:
     // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
     // fewer tags than that.
     std::uint32_t next_serial() noexcept;
+    // A number for several puts, of which the last one sets a notification: not 0, and never given again.
+    std::uint64_t next_list() noexcept { return last_list_.fetch_add(1, std::memory_order_relaxed) + 1; }
     // The two messages that a serial names. `bytes` fit an int.
     int send_data(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
                   MPI_Request &request) noexcept;
@@ -99,6 +101,7 @@ private:
     int rank_ = 0;
     std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
     std::atomic<std::uint32_t> last_serial_{0};
+    std::atomic<std::uint64_t> last_list_{0};
     std::vector<std::atomic<std::uint64_t>> sent_;
 
     base::spin_lock polling_; // guards these
