@@ -240,12 +240,21 @@ void space::lost(wire::packet &p, bool was_told) noexcept {
     }
     health &target_health = health_of(p.process);
     target_health.failed.store(true, std::memory_order_relaxed);
-    if (was_told || p.head.serial == 0 || p.head.what == wire::kind::other) {
+    if (was_told || !wire::is_counted(p.head.what) || p.head.what == wire::kind::other) {
         wire::give_packet(&p);
-    } else { // this process waits for a reply, or until its data have left
-        target_health.keep_lost(p);
-        has_lost_.store(true, std::memory_order_release);
+    } else {
+        will_not_complete(p);
     }
+}
+
+// This process waits for a reply, or until its data have left, and neither happens. Owns the packet that says which.
+void space::will_not_complete(wire::packet &p) noexcept {
+    if (p.head.serial == 0) {
+        wire::give_packet(&p);
+        return;
+    }
+    health_of(p.process).keep_lost(p);
+    has_lost_.store(true, std::memory_order_release);
 }
 
 void space::done(int process) noexcept {
@@ -277,18 +286,23 @@ void space::credit(int process, std::uint64_t packets) noexcept {
 }
 
 void space::refuse(wire::packet &p) noexcept {
-    const std::uint32_t queue = p.head.queue;
+    const wire::header of = p.head;
     p.head = {};
-    p.head.what = wire::kind::refused;
-    p.head.queue = queue;
+    p.head.what = of.what == wire::kind::put ? wire::kind::refused : wire::kind::no_reply;
+    p.head.queue = of.queue;
+    p.head.serial = p.is_unmoved ? of.serial : 0;
     p.length = sizeof p.head;
     send_uncounted(p, p.process);
 }
 
-// The put was locally complete, maybe long ago: so its queue has the error, and the health of the process.
-void space::refused(int process, int queue) noexcept {
+// A put may have been locally complete for long: so its queue has the error, and the health of the process.
+void space::refused(wire::packet &p) noexcept {
+    const int process = p.process;
     health_of(process).failed.store(true, std::memory_order_relaxed);
-    queue_of(queue).add_error(MPI_ERR_OTHER);
+    if (p.head.what == wire::kind::refused) {
+        queue_of(static_cast<int>(p.head.queue)).add_error(MPI_ERR_OTHER);
+    }
+    will_not_complete(p);
     has_arrived_uncounted(process);
 }
 

@@ -10,6 +10,7 @@
 //     segments may be made on the same;
 //   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set, and the
 //     process that has sent a put that has no effect, or not all, is told;
+//   - whoever waits for a message that MPI has not moved is told;
 //   - a get and an atomic operation start when all before are done, and what follows them starts when their reply has
 //     left.
 // All functions are called by one thread at a time, the one that polls the transport. Nothing is allocated but the room
@@ -45,10 +46,11 @@ public:
     virtual void done(int process) noexcept = 0;
     // A process has done so many packets of this one.
     virtual void credit(int process, std::uint64_t packets) noexcept = 0;
-    // A put has had no effect, or not all. It tells the process that has sent it, and owns the packet.
+    // A put has had no effect, or not all, or a reply was not sent. It tells the process that waits for that, and owns
+    // the packet.
     virtual void refuse(packet &p) noexcept = 0;
-    // A process has told that of a put of this one, on this queue.
-    virtual void refused(int process, int queue) noexcept = 0;
+    // A process has told that of a packet of this one. It owns what tells it.
+    virtual void refused(packet &p) noexcept = 0;
     // See receiver. It gives the packet back.
     virtual void lost(packet &p, bool was_told) noexcept = 0;
 
