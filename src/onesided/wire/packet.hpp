@@ -44,8 +44,9 @@ struct header {
     // What is added; what is expected, what is set. Of a put: the segment of the notification; the number of its list
     // (transport::next_list()), 0: it belongs to none.
     std::uint64_t operands[2];
+    std::uint64_t number; // of those that this process has sent to the other one; see sequence.hpp
 };
-static_assert(sizeof(header) == 56);
+static_assert(sizeof(header) == 64);
 
 struct packet {
     static constexpr std::size_t whole = 8192;
