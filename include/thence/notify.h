@@ -215,7 +215,8 @@ typedef struct thence_piece {
  *  @note Threads: any number at once. */
 THENCE_EXPORT int thence_put_list(int count, const thence_piece pieces[], int rank, int queue, MPI_Request *request);
 
-/** @brief Put several pieces to one target, and set a notification that is seen after all of them.
+/** @brief Put several pieces to one target, and set a notification that is seen after all of them. It is not set if a
+ *         piece has failed.
  *  @param count        the number of pieces.
  *  @param pieces       what to put.
  *  @param rank         the target.

@@ -43,9 +43,9 @@ void health::look() noexcept {
     }
 }
 
-void health::keep_lost(wire::packet &announces) noexcept {
+void health::keep_lost(wire::packet &names_it) noexcept {
     const std::scoped_lock guard(lock_);
-    lost_.add(announces);
+    lost_.add(names_it);
     any_lost_.store(true, std::memory_order_release);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is known about whether another process works: whether an operation on it has failed, whether it is gone, and
-// what it was asked for or told in packets that were lost, so that nobody waits for its part. The system tells of
+// which messages between it and this process will not complete, so that nobody waits for them. The system tells of
 // processes of this node that they have ended. Of those of other nodes only MPI may, by the error of a message.
 #pragma once
 
@@ -29,10 +29,10 @@ public:
     // Asks the system whether it is gone.
     void look() noexcept;
 
-    // A packet that asks for a reply, or announces data, was lost after its call. Any thread.
-    void keep_lost(wire::packet &announces) noexcept;
-    // Whether the message with this number will not complete: the process is gone, or the packet was lost. True once
-    // for a packet that was lost.
+    // The message with the number of this packet will not complete: the packet, which asks for it or announces it, was
+    // lost after its call, or the process says that its MPI has not moved the message. Any thread.
+    void keep_lost(wire::packet &names_it) noexcept;
+    // Whether the message with this number will not complete. True once, unless the process is gone.
     bool will_not_answer(std::uint32_t serial) noexcept {
         return gone.load(std::memory_order_acquire) || (any_lost_.load(std::memory_order_acquire) && take_lost(serial));
     }

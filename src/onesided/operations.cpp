@@ -148,20 +148,31 @@ int make_packet(wire::kind what, int queue, const location &at, std::uint64_t by
     return MPI_SUCCESS;
 }
 
-void add_signal(wire::header &h, const signal &after) noexcept {
+std::uint64_t number_of(list_of_puts *list, space &in) noexcept {
+    if (list == nullptr) {
+        return 0;
+    }
+    if (list->number == 0) {
+        list->number = in.wires().next_list();
+    }
+    return list->number;
+}
+
+void add_signal(wire::header &h, const signal &after, std::uint64_t list) noexcept {
     h.notification = after.number;
     h.value = after.value;
     h.operands[0] = after.value != 0 ? static_cast<std::uint64_t>(after.in_segment->number) : 0;
+    h.operands[1] = list;
 }
 
-int put_in_packet(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
-                  const completion &how) noexcept {
+int put_in_packet(const void *from, std::uint64_t bytes, const location &to, const signal &after, list_of_puts *list,
+                  int queue, const completion &how) noexcept {
     pending_entry rest(to, queue, how, false);
     wire::packet *p = nullptr;
     if (const int code = make_packet(wire::kind::put, queue, to, bytes, rest, p); code != MPI_SUCCESS) {
         return code;
     }
-    add_signal(p->head, after);
+    add_signal(p->head, after, number_of(list, to.remote_segment->in));
     if (bytes != 0) {
         std::memcpy(p->data, from, bytes);
     }
@@ -173,10 +184,10 @@ int put_in_packet(const void *from, std::uint64_t bytes, const location &to, con
     return code;
 }
 
-int put_by_messages(const void *from, std::uint64_t bytes, const location &to, const signal &after, int queue,
-                    const completion &how) noexcept {
+int put_by_messages(const void *from, std::uint64_t bytes, const location &to, const signal &after, list_of_puts *list,
+                    int queue, const completion &how) noexcept {
     if (bytes <= wire::packet::capacity) {
-        return put_in_packet(from, bytes, to, after, queue, how);
+        return put_in_packet(from, bytes, to, after, list, queue, how);
     }
     space &in = to.remote_segment->in;
     pending_entry rest(to, queue, how, true);
@@ -185,7 +196,7 @@ int put_by_messages(const void *from, std::uint64_t bytes, const location &to, c
     if (code != MPI_SUCCESS) {
         return code;
     }
-    add_signal(p->head, after);
+    add_signal(p->head, after, number_of(list, to.remote_segment->in));
     const std::uint32_t serial = in.wires().next_serial();
     p->head.serial = serial;
     // The data first: if MPI does not take them, nothing has been announced.
@@ -274,7 +285,9 @@ int put(const void *from, std::uint64_t bytes, const location &to, const signal 
     if (is_dropped(at) || is_dropped(notified)) [[unlikely]] {
         return noted(to, MPI_ERR_OTHER);
     }
-    if (is_direct(at, to, bytes, false) &&
+    // After messages of a list only the target knows whether these have failed.
+    const bool follows_messages = how.list != nullptr && how.list->number != 0;
+    if (!follows_messages && is_direct(at, to, bytes, false) &&
         (after.value == 0 || (after.number < notified.notifications &&
                               (&notified == &at || is_direct(notified, {after.in_segment, to.rank, 0}, 0, false)))))
         [[likely]] {
@@ -292,9 +305,12 @@ int put(const void *from, std::uint64_t bytes, const location &to, const signal 
         return MPI_SUCCESS;
     }
     tell_of_message(how);
+    list_of_puts own_list;
+    list_of_puts *const list =
+        how.list == nullptr && after.value != 0 && bytes > most_in_message ? &own_list : how.list;
     const auto transfer = [&](const void *local, std::uint64_t length, const location &remote, bool is_last,
                               const completion &of_part) {
-        return put_by_messages(local, length, remote, is_last ? after : signal{}, queue, of_part);
+        return put_by_messages(local, length, remote, is_last ? after : signal{}, list, queue, of_part);
     };
     return noted(to, in_pieces(static_cast<const unsigned char *>(from), bytes, to, queue, how, transfer));
 }

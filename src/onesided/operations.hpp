@@ -14,6 +14,12 @@
 
 namespace thence::onesided {
 
+// Several puts to one process on one queue, of which the last one sets a notification. It sets none if another one has
+// failed at the target.
+struct list_of_puts {
+    std::uint64_t number = 0; // in its packets; 0: no put was a message
+};
+
 // Who learns of local completion.
 struct completion {
     MPI_Request *request = nullptr;  // null: a queue, for which the rest is
@@ -28,6 +34,7 @@ struct completion {
     std::atomic<long> *local_use = nullptr;
     // The call does not wait until the target has room for a packet more: its caller has waited.
     bool has_room = false;
+    list_of_puts *list = nullptr; // the operation is a put of this list
     // Becomes true if the operation is a message.
     bool *is_message = nullptr;
 };

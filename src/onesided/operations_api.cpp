@@ -140,8 +140,10 @@ onesided::space *space_of(int count, const thence_piece pieces[]) noexcept {
 
 int put_list(const char *call, int count, const thence_piece pieces[], int rank, const signal &after, int queue,
              MPI_Request *request) noexcept {
-    const auto start = [&](int i, const onesided::completion &how) {
+    onesided::list_of_puts list;
+    const auto start = [&](int i, onesided::completion how) {
         const thence_piece &each = pieces[i];
+        how.list = count > 1 && after.value != 0 ? &list : nullptr;
         return onesided::put(each.local, each.bytes, {object_of(each.segment), rank, each.offset},
                              i + 1 == count ? after : signal{}, queue, how);
     };

@@ -240,10 +240,10 @@ void space::lost(wire::packet &p, bool was_told) noexcept {
     }
     health &target_health = health_of(p.process);
     target_health.failed.store(true, std::memory_order_relaxed);
-    if (!was_told) {
-        lost_after_its_call(p, target_health);
-    } else {
+    if (was_told || !wire::is_counted(p.head.what)) {
         wire::give_packet(&p);
+    } else {
+        lost_after_its_call(p, target_health);
     }
 }
 
@@ -257,12 +257,17 @@ void space::lost_after_its_call(wire::packet &p, health &target_health) noexcept
     if (p.head.what == wire::kind::put) { // it may be locally complete, also where its data are a message
         queue_of(static_cast<int>(p.head.queue)).add_error(MPI_ERR_OTHER);
     }
+    will_not_complete(p);
+}
+
+// This process waits for a reply, or until its data have left, and neither happens. Owns the packet that says which.
+void space::will_not_complete(wire::packet &p) noexcept {
     if (p.head.serial == 0) {
         wire::give_packet(&p);
-    } else { // this process waits for a reply, or until its data have left
-        target_health.keep_lost(p);
-        has_lost_.store(true, std::memory_order_release);
+        return;
     }
+    health_of(p.process).keep_lost(p);
+    has_lost_.store(true, std::memory_order_release);
 }
 
 void space::done(int process) noexcept {
@@ -294,18 +299,23 @@ void space::credit(int process, std::uint64_t packets) noexcept {
 }
 
 void space::refuse(wire::packet &p) noexcept {
-    const std::uint32_t queue = p.head.queue;
+    const wire::header of = p.head;
     p.head = {};
-    p.head.what = wire::kind::refused;
-    p.head.queue = queue;
+    p.head.what = of.what == wire::kind::put ? wire::kind::refused : wire::kind::no_reply;
+    p.head.queue = of.queue;
+    p.head.serial = p.is_unmoved ? of.serial : 0;
     p.length = sizeof p.head;
     send_uncounted(p, p.process);
 }
 
-// The put was locally complete, maybe long ago: so its queue has the error, and the health of the process.
-void space::refused(int process, int queue) noexcept {
+// A put may have been locally complete for long: so its queue has the error, and the health of the process.
+void space::refused(wire::packet &p) noexcept {
+    const int process = p.process;
     health_of(process).failed.store(true, std::memory_order_relaxed);
-    queue_of(queue).add_error(MPI_ERR_OTHER);
+    if (p.head.what == wire::kind::refused) {
+        queue_of(static_cast<int>(p.head.queue)).add_error(MPI_ERR_OTHER);
+    }
+    will_not_complete(p);
     has_arrived_uncounted(process);
 }
 

@@ -150,7 +150,7 @@ public:
     void done(int process) noexcept override;
     void credit(int process, std::uint64_t packets) noexcept override;
     void refuse(wire::packet &p) noexcept override;
-    void refused(int process, int queue) noexcept override;
+    void refused(wire::packet &p) noexcept override;
     void lost(wire::packet &p, bool was_told) noexcept override;
 
     std::vector<peer> peers;
@@ -177,6 +177,7 @@ private:
     bool wait_until_packets_have_left() noexcept;
     int drain() noexcept;
     int wait_for_uncounted() noexcept;
+    void will_not_complete(wire::packet &p) noexcept;
     void send_uncounted(wire::packet &p, int process) noexcept;
     void has_arrived_uncounted(int process) noexcept;
     void lost_after_its_call(wire::packet &p, health &target_health) noexcept;
@@ -194,7 +195,7 @@ private:
     memory::shared_block control_;
     std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
     std::unique_ptr<health[]> health_;           // of each process
-    std::atomic<bool> has_lost_{false};          // some process has not got all packets
+    std::atomic<bool> has_lost_{false};          // the health of some process keeps a packet
     std::atomic<void (*)(space &)> hopeless_{nullptr};
     unsigned polls_ = 0; // since the last look; one thread polls at a time
     std::atomic<std::uint32_t> last_look_{0};

@@ -132,54 +132,6 @@ TEST_F(failed_messages, a_flush_ends_when_the_target_is_killed) {
     inside().health_of(0).gone = false;
 }
 
-TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
-    onesided::segment &removed = *onesided::object_of(segment);
-    inside().remove_segment(removed); // as if the target had deleted it meanwhile
-    local.fill(3);
-    EXPECT_EQ(thence_get(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
-    EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
-    EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS) << "an error is reported once";
-    EXPECT_TRUE(inside().health_of(0).failed.load());
-    EXPECT_TRUE(inside().add_segment(removed));
-    expect_that_puts_work();
-}
-
-TEST_F(failed_messages, data_that_cannot_be_received_are_not_notified) {
-    refuses_receive = [](int tag) { return tag >= 2; };
-    local.fill(9);
-    EXPECT_EQ(thence_put_notify(local.data(), bytes, 0, segment, 0, 2, 6, 0, nullptr), MPI_SUCCESS);
-    EXPECT_EQ(thence_notify(0, segment, 3, 1, 0), MPI_SUCCESS);
-    EXPECT_TRUE(eventually([&] { return value_of(3) == 1; })) << "what comes after it is done";
-    EXPECT_EQ(value_of(2), 0U);
-    refuses_receive = nullptr;
-    expect_that_the_flush_tells();
-    expect_that_puts_work();
-}
-
-TEST_F(failed_messages, a_put_to_a_part_that_was_deleted_is_an_error_of_the_queue) {
-    onesided::segment &removed = *onesided::object_of(segment);
-    thence_segment other = nullptr;
-    ASSERT_EQ(thence_segment_create(space, 8, 1, &other), MPI_SUCCESS);
-    const thence_piece piece{local.data(), 8, other, 0};
-    for (int which = 0; which < 4; ++which) {
-        inside().remove_segment(removed); // as if the target had deleted it meanwhile
-        inside().health_of(0).failed = false;
-        EXPECT_EQ(which == 0   ? thence_put(local.data(), 8, 0, segment, 0, 1, nullptr)
-                  : which == 1 ? thence_put(local.data(), bytes, 0, segment, 0, 1, nullptr)
-                  : which == 2
-                      ? thence_notify(0, segment, 1, 7, 1)
-                      : thence_put_list_notify(1, &piece, 0, segment, 1, 7, 1, nullptr), // data alone have a place
-                  MPI_SUCCESS);
-        expect_that_the_flush_tells(1);
-        EXPECT_TRUE(inside().health_of(0).failed.load());
-        EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS) << "it was on another queue";
-        EXPECT_TRUE(inside().add_segment(removed));
-        EXPECT_EQ(value_of(1), 0U);
-    }
-    EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS);
-    expect_that_puts_work();
-}
-
 TEST_F(failed_messages, a_space_whose_user_could_not_begin_is_not_polled) {
     static std::vector<MPI_Request> posted;       // receives that stay with MPI
     static auto &kept = *new std::vector<void *>; // their memory, which nobody frees

@@ -236,6 +236,17 @@ TEST_F(several_messages, tell_by_their_tag_that_one_of_them_has_failed) {
     queue().forget_complete();
 }
 
+TEST_F(several_messages, set_no_notification_if_one_of_them_has_failed) {
+    static std::atomic<int> received;
+    received = 0;
+    refuses_receive = [](int tag) { return tag >= 2 && ++received == 2; };
+    ASSERT_EQ(thence_put_notify(local.data(), moved, 0, segment, 0, 1, 9, 1, nullptr), MPI_SUCCESS);
+    ASSERT_EQ(thence_notify(0, segment, 2, 1, 1), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return value_of(2) == 1; })) << "all is done";
+    EXPECT_EQ(value_of(1), 0U);
+    EXPECT_TRUE(eventually([&] { return thence_queue_flush(space, 1) == MPI_ERR_OTHER; }));
+}
+
 TEST_F(several_messages, have_no_tag_if_not_all_could_be_started) {
     static int data_messages;
     data_messages = 0;

@@ -190,7 +190,9 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         notification = {find_view(self, after->segment), after->id, after->value};
         count(counter::notifications);
     }
+    onesided::list_of_puts list;
     completion how;
+    how.list = pieces.size() > 1 && after != nullptr ? &list : nullptr;
     how.has_room = who.requests == nullptr;
     how.tag = who.tag;
     for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -4,6 +4,7 @@
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -84,10 +85,27 @@ bool order::notify(const header &h) noexcept {
     return false;
 }
 
+// Of a put of a list, when all before are done: whether it, or what it ends, has failed.
+bool order::fails_with_list(stream &in, const packet &p) noexcept {
+    const std::uint64_t list = p.head.operands[1];
+    const bool is_last = p.head.value != 0;
+    const bool is_known = list == in.failed_list || list <= in.failed_lists_before;
+    if (is_last && list == in.failed_list) {
+        in.failed_list = 0;
+    } else if (!is_last && p.has_failed && !is_known) {
+        in.failed_lists_before = std::max(in.failed_lists_before, in.failed_list);
+        in.failed_list = list;
+    }
+    return p.has_failed || (is_last && is_known);
+}
+
 void order::finish(packet &p) noexcept {
+    if (p.head.what == kind::put && p.head.operands[1] != 0) {
+        p.has_failed = fails_with_list(stream_of(p), p);
+    }
     const bool has_effect = !p.has_failed && notify(p.head);
     parts_.done(p.process);
-    if (has_effect || p.head.what != kind::put) [[likely]] { // the reply has told of any other
+    if (has_effect || (p.head.what != kind::put && !p.is_unmoved)) [[likely]] { // a reply has told of any other
         give_packet(&p);
     } else {
         parts_.refuse(p);
@@ -98,14 +116,14 @@ void order::arrived(packet &p) noexcept {
     if (!is_counted(p.head.what)) [[unlikely]] {
         if (p.head.what == kind::credit) {
             parts_.credit(p.process, p.head.operands[0]);
+            give_packet(&p);
         } else {
-            parts_.refused(p.process, static_cast<int>(p.head.queue));
+            parts_.refused(p);
         }
-        give_packet(&p);
         return;
     }
     stream &in = stream_of(p);
-    p.has_failed = false;
+    p.has_failed = p.is_unmoved = false;
     if (in.packets.empty() && p.head.what == kind::put && p.head.serial == 0) [[likely]] {
         put_inside(p);
         finish(p);
@@ -158,7 +176,7 @@ void order::advance(stream &in) noexcept {
 void order::move(packet &next, const local_part *part, int code) noexcept {
     if (code != MPI_SUCCESS) {
         next.moving = MPI_REQUEST_NULL;
-        next.is_done = next.has_failed = true;
+        next.is_done = next.has_failed = next.is_unmoved = true;
         delete[] next.room;
         return;
     }
@@ -225,7 +243,8 @@ void order::start(packet &next) noexcept {
         next.is_done = true;
         return;
     case kind::credit:
-    case kind::refused: // never in a stream
+    case kind::refused:
+    case kind::no_reply: // never in a stream
         break;
     }
     next.is_done = true;
@@ -246,7 +265,8 @@ bool order::poll() noexcept {
             continue;
         }
         *link = each.next_moving;
-        each.has_failed = each.has_failed || code != MPI_SUCCESS;
+        each.is_unmoved = code != MPI_SUCCESS;
+        each.has_failed = each.has_failed || each.is_unmoved;
         each.is_done = true;
         delete[] each.room;
         if (each.uses != nullptr) {

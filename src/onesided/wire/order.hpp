@@ -5,10 +5,12 @@
 // A stream is what one process sends on one queue. Invariants of a stream:
 //   - its packets are started in order, and a notification is set when all packets before are done and its own data are
 //     here;
+//   - the notification of a list of puts is not set if one of these has failed;
 //   - two puts whose data overlap are not under way at the same time; other puts may be. They overlap in memory: two
 //     segments may be made on the same;
 //   - a notification whose data are not here, since MPI has lost them or the segment was deleted, is not set, and the
 //     process that has sent a put that has no effect, or not all, is told;
+//   - whoever waits for a message that MPI has not moved is told;
 //   - a get and an atomic operation start when all before are done, and what follows them starts when their reply has
 //     left.
 // All functions are called by one thread at a time, the one that polls the transport. Nothing is allocated but the room
@@ -44,10 +46,11 @@ public:
     virtual void done(int process) noexcept = 0;
     // A process has done so many packets of this one.
     virtual void credit(int process, std::uint64_t packets) noexcept = 0;
-    // A put has had no effect, or not all. It tells the process that has sent it, and owns the packet.
+    // A put has had no effect, or not all, or a reply was not sent. It tells the process that waits for that, and owns
+    // the packet.
     virtual void refuse(packet &p) noexcept = 0;
-    // A process has told that of a put of this one, on this queue.
-    virtual void refused(int process, int queue) noexcept = 0;
+    // A process has told that of a packet of this one. It owns what tells it.
+    virtual void refused(packet &p) noexcept = 0;
     // See receiver. It gives the packet back.
     virtual void lost(packet &p, bool was_told) noexcept = 0;
 
@@ -72,6 +75,10 @@ private:
         base::linked_list<packet> packets;
         packet *next = nullptr;  // the first that is not started
         std::size_t started = 0; // those before it
+        // A list of which a put has failed and the last one has not come; 0: none. If there are several, no list up to
+        // the greatest of the others sets a notification.
+        std::uint64_t failed_list = 0;
+        std::uint64_t failed_lists_before = 0;
     };
     static constexpr std::size_t most_started = 64; // of one stream
 
@@ -79,6 +86,7 @@ private:
     const local_part *part_for(const header &h) noexcept;
     void put_inside(packet &p) noexcept;
     bool notify(const header &h) noexcept;
+    static bool fails_with_list(stream &in, const packet &p) noexcept;
     bool may_start(const stream &in, const packet &next) noexcept;
     void start(packet &next) noexcept;
     void start_put(packet &next) noexcept;

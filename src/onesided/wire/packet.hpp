@@ -20,11 +20,14 @@ enum class kind : std::uint32_t {
     compare_swap, // the reply is the old value
     other,        // for a user of the space (gaspi)
     credit,       // how many packets of the receiver the sender has done
-    refused       // a put of the receiver on this queue has had no effect, or not all: the sender has no such part
+    // A put of the receiver on this queue has had no effect, or not all: the sender has no such part, or MPI has not
+    // received the data there.
+    refused,
+    no_reply // the sender's MPI has not sent a reply
 };
 // Whether packets of this kind count as sent and done. Others belong to no stream.
 constexpr bool is_counted(kind what) noexcept {
-    return what != kind::credit && what != kind::refused;
+    return what != kind::credit && what != kind::refused && what != kind::no_reply;
 }
 
 struct header {
@@ -33,13 +36,17 @@ struct header {
     std::int32_t segment;       // the number of the segment in the space
     std::uint32_t notification; // set after the data, if `value` is not zero
     std::uint32_t value;
-    // Of a put: the number of the message with the data; 0: the data are behind the header. Else that of the reply.
+    // Of a put: the number of the message with the data; 0: the data are behind the header. Of `refused`: that one, if
+    // MPI has not received the data; else 0. Of all others: the number of the reply.
     std::uint32_t serial;
     std::uint64_t offset;
     std::uint64_t bytes;
-    std::uint64_t operands[2]; // what is added; what is expected, what is set
+    // What is added; what is expected, what is set. Of a put: the segment of the notification; the number of its list
+    // (transport::next_list()), 0: it belongs to none.
+    std::uint64_t operands[2];
+    std::uint64_t number; // of those that this process has sent to the other one; see sequence.hpp
 };
-static_assert(sizeof(header) == 56);
+static_assert(sizeof(header) == 64);
 
 struct packet {
     static constexpr std::size_t whole = 8192;
@@ -56,7 +63,8 @@ struct packet {
     unsigned char *room;     // of data for which there is no place
     std::atomic<long> *uses; // of the part that it is moved to or from, or null
     bool is_done;
-    bool has_failed; // its data are not here
+    bool has_failed; // its data are not here, or its reply was not sent
+    bool is_unmoved; // since MPI has returned an error: the other process may wait for ever
     header head;
     unsigned char data[capacity];
 

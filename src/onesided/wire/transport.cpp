@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/wire/transport.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/backoff.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 
@@ -14,6 +16,10 @@ namespace thence::wire {
 namespace {
 
 using mpi::table;
+
+bool may_be_complete(MPI_Request request) noexcept {
+    return !engine::can_read_requests || engine::read_complete(request);
+}
 
 } // namespace
 
@@ -29,7 +35,11 @@ int transport::begin() noexcept {
     }
     try {
         sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
+        numbers_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
     } catch (const std::exception &) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (!arrived_.begin(processes)) {
         return MPI_ERR_NO_MEM;
     }
     const std::scoped_lock guard(polling_);
@@ -41,21 +51,92 @@ bool transport::post() noexcept {
 }
 
 bool transport::take_arrived() noexcept {
-    const auto may_be_complete = [](MPI_Request request) {
-        return !engine::can_read_requests || engine::read_complete(request);
-    };
-    return window_.take(window, may_be_complete, [this](packet &p, const MPI_Status &status) {
-        int length = 0;
-        table.Get_count(&status, MPI_BYTE, &length);
-        p.process = status.MPI_SOURCE;
-        p.length = static_cast<std::size_t>(length);
-        if (length == 0) {
-            give_packet(&p); // of end()
-        } else {
-            to_.arrived(p);
-        }
+    bool some = window_.take(window, &may_be_complete, [this](packet &p, const MPI_Status &status) {
+        take(p, status, late_number_ != 0);
         post();
     });
+    some = (late_number_ != 0 && take_late()) || some;
+    if (some) {
+        idle_polls_ = 0;
+        return true;
+    }
+#if defined(SMPI_H) // no process stops there, and a probe takes simulated time
+    return false;
+#else
+    return has_taken_nothing_for_long() && look_for_late();
+#endif
+}
+
+void transport::take(packet &p, const MPI_Status &status, bool any_late) noexcept {
+    int length = 0;
+    table.Get_count(&status, MPI_BYTE, &length);
+    p.process = status.MPI_SOURCE;
+    p.length = static_cast<std::size_t>(length);
+    if (length == 0) {
+        give_packet(&p); // of end()
+    } else {
+        arrived_.received(p, any_late);
+    }
+}
+
+// Tests some, the others next time.
+bool transport::take_late() noexcept {
+    bool some = false;
+    for (std::size_t tested = std::min(late_number_, window); tested != 0; --tested) {
+        packet &each = *late_.pop();
+        int flag = 0;
+        int code = MPI_SUCCESS;
+        MPI_Status status;
+        if (may_be_complete(each.request)) {
+            code = table.Test(&each.request, &flag, &status);
+        }
+        if (code == MPI_SUCCESS && flag == 0) {
+            late_.add(each);
+            continue;
+        }
+        --late_number_;
+        some = true;
+        if (code == MPI_SUCCESS) {
+            take(each, status, true);
+        } else {
+            give_packet(&each);
+        }
+    }
+    if (late_number_ == 0) {
+        arrived_.none_is_late();
+    }
+    return some;
+}
+
+bool transport::has_taken_nothing_for_long() noexcept {
+    if (++idle_polls_ % polls_of_clock != 0) {
+        return false;
+    }
+    const std::uint32_t now = base::coarse_milliseconds();
+    const bool is_first = idle_polls_ == polls_of_clock;
+    if (!is_first && now - idle_since_ < (late_number_ != 0 ? milliseconds_to_next : milliseconds_to_first)) {
+        return false;
+    }
+    idle_since_ = now;
+    return !is_first;
+}
+
+// A message that waits to be received says that all receives are matched.
+bool transport::look_for_late() noexcept {
+    const auto is_late = [this](packet &p) {
+        late_.add(p);
+        ++late_number_;
+    };
+    const auto take_it = [this](packet &p, const MPI_Status &status) { take(p, status, late_number_ != 0); };
+    if (window_.take_any(&may_be_complete, take_it, is_late)) {
+        return true;
+    }
+    int waits = 0;
+    if (table.Iprobe(MPI_ANY_SOURCE, packet_tag, comm_, &waits, MPI_STATUS_IGNORE) != MPI_SUCCESS || waits == 0) {
+        return false;
+    }
+    window_.all_are_late(is_late);
+    return true;
 }
 
 void transport::look_at_sent() noexcept {
@@ -71,7 +152,7 @@ void transport::look_at_sent() noexcept {
     while (packet *const each = not_left != most ? looked_at.pop() : nullptr) {
         int flag = 0;
         int code = MPI_SUCCESS;
-        if (!engine::can_read_requests || engine::read_complete(each->request)) {
+        if (may_be_complete(each->request)) {
             code = table.Test(&each->request, &flag, MPI_STATUS_IGNORE);
         }
         if (code == MPI_SUCCESS && flag == 0) {
@@ -120,6 +201,7 @@ int transport::send(packet &p, int process) noexcept {
         sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
     }
     p.process = process;
+    p.head.number = numbers_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
     p.request = MPI_REQUEST_NULL;
     int code = table.Isend(p.buffer(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
     int flag = 1;
@@ -180,7 +262,7 @@ bool transport::has_ended() noexcept {
     if (!polling_.try_lock()) {
         return false;
     }
-    const bool all_here = window_.none_posted();
+    const bool all_here = window_.none_posted() && late_number_ == 0;
     polling_.unlock();
     return all_here && !any_under_way();
 }

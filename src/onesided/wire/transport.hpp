@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets between the processes of a space, on a communicator of its own, and the messages with long data.
 //
-// A window of receives is posted for packets. All packets have one tag. The message with the data of a put has an
-// even tag, a reply an odd one, so that both go between the same two processes without being mistaken.
+// A window of receives is posted for packets. A receive is late if MPI has matched it and its data do not come, since
+// their process is stopped, or gone. It leaves the window, so that it does not hold up other processes.
+//
+// All packets have one tag. The message with the data of a put has an even tag, a reply an odd one, so that both go
+// between the same two processes without being mistaken.
 //
 // Whoever waits polls. `polling_` is only tried, never waited for: a poll inside MPI's progress inside a poll does
 // nothing. What the receiving side has (the window, order.hpp) is guarded by it. `lock_` guards the packets that were
@@ -14,6 +17,7 @@
 #include "core/base/visibility.hpp"
 #include "core/mpi/posted_receives.hpp"
 #include "onesided/wire/packet.hpp"
+#include "onesided/wire/sequence.hpp"
 
 #include <mpi.h>
 
@@ -39,7 +43,7 @@ protected:
 class THENCE_INTERNAL transport {
 public:
     // `comm` stays the caller's, and belongs to the transport alone. It returns errors.
-    transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to) {}
+    transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to), arrived_(to) {}
     transport &operator=(transport &&) = delete;
     ~transport();
 
@@ -59,6 +63,8 @@ public:
     // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
     // fewer tags than that.
     std::uint32_t next_serial() noexcept;
+    // A number for several puts, of which the last one sets a notification: not 0, and never given again.
+    std::uint64_t next_list() noexcept { return last_list_.fetch_add(1, std::memory_order_relaxed) + 1; }
     // The two messages that a serial names. `bytes` fit an int.
     int send_data(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
                   MPI_Request &request) noexcept;
@@ -85,12 +91,20 @@ public:
 private:
     static constexpr std::size_t window = 16;
     static constexpr int packet_tag = 0;
+    // Polls that take nothing for so long look for late receives. One that is only slow costs the memory of a packet.
+    static constexpr std::uint32_t milliseconds_to_first = 100;
+    static constexpr std::uint32_t milliseconds_to_next = 8; // while there are some
+    static constexpr unsigned polls_of_clock = 8;
 
     int data_tag(std::uint32_t serial) const noexcept { return static_cast<int>(2 * (serial % serials_)) + 2; }
     int reply_tag(std::uint32_t serial) const noexcept { return data_tag(serial) + 1; }
     bool post() noexcept;
     bool has_ended() noexcept;
     bool take_arrived() noexcept;
+    void take(packet &p, const MPI_Status &status, bool any_late) noexcept;
+    bool take_late() noexcept;
+    bool has_taken_nothing_for_long() noexcept;
+    bool look_for_late() noexcept;
     void look_at_sent() noexcept;
     void has_left(packet &p, int code, bool in_send) noexcept;
 
@@ -99,11 +113,18 @@ private:
     int rank_ = 0;
     std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
     std::atomic<std::uint32_t> last_serial_{0};
+    std::atomic<std::uint64_t> last_list_{0};
     std::vector<std::atomic<std::uint64_t>> sent_;
+    std::vector<std::atomic<std::uint64_t>> numbers_; // of packets to each process: the next one
 
     base::spin_lock polling_; // guards these
     mpi::posted_receives<packet, window> window_;
-    bool ending_ = false; // none is posted again
+    bool ending_ = false;            // none is posted again
+    base::linked_list<packet> late_; // those that are late
+    std::size_t late_number_ = 0;
+    sequence arrived_;
+    unsigned idle_polls_ = 0; // since one has taken a packet
+    std::uint32_t idle_since_ = 0;
 
     base::spin_lock lock_; // guards what is being sent
     base::linked_list<packet> sending_;
