@@ -192,7 +192,9 @@ void message_engine::run_held() noexcept {
             return;
         }
         if (held->message.data == nullptr || broken() == MPI_SUCCESS) { // else the data of that put may be gone
+            handling_.fetch_add(1, std::memory_order_relaxed);
             call_alone(*handlers_.find(held->message.number), held->message);
+            handling_.fetch_sub(1, std::memory_order_relaxed);
         }
         outbox_.give_back(held->credit);
         handled_.fetch_add(1, std::memory_order_release);

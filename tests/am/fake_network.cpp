@@ -339,6 +339,7 @@ int network::poll() noexcept {
 }
 
 int network::progress() noexcept {
+    ++state_->of->progressed;
     return MPI_SUCCESS;
 }
 

@@ -66,6 +66,7 @@ struct node {
     std::size_t most_receives = 0; // for data, that are posted
     std::size_t most_for_this = 0; // packets that were not handled, at most
     std::size_t most_data_leaving = 0;
+    int progressed = 0; // how often network::progress() was called
 };
 
 class world {
