@@ -110,6 +110,8 @@ private:
     void give_up_memory() noexcept;
     // The first call does that. Returns why the engine is broken, or MPI_SUCCESS while another thread does it.
     int give_up_memory_once() noexcept;
+    // A thread may call a function of the program. One that would later sees `has_ended_` if it was set before.
+    bool may_call_program() noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiescence_callback {
         thence_am_done *done = nullptr;
@@ -140,6 +142,7 @@ private:
     enum class memory_use { may_last, ends, has_ended };
     std::atomic<memory_use> memory_in_use_{memory_use::may_last};
     std::atomic<int> telling_{0};        // threads that tell the end of an operation
+    std::atomic<int> failing_{0};        // threads that tell a failure
     std::atomic<bool> has_ended_{false}; // though MPI still uses it: nothing of the user is called any more
 
     std::atomic<bool> has_lost_credits_{false};
@@ -152,7 +155,7 @@ private:
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.
     base::spin_lock polling_;
-    std::atomic<int> handling_{0}; // threads that handle what may take long
+    std::atomic<int> handling_{0}; // threads that handle what may take long, or data that have arrived
 
     // Quiescence.
     enum class stage { idle, wanted, wave_under_way, wave_has_ended };

@@ -5,6 +5,7 @@
 
 #include <thence/progress.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -66,12 +67,23 @@ int network::state::received(int error, MPI_Status *status, void *data) noexcept
     if (length == sizeof broken) {
         s.to.other_is_broken(status->MPI_SOURCE);
     } else if (length > 0) {
-        s.arrived.fetch_add(1, std::memory_order_relaxed);
+        r.is_in_upcall.store(true, std::memory_order_relaxed);
+        s.arrived.fetch_add(1, std::memory_order_acq_rel);
         s.to.arrived(r.in, status->MPI_SOURCE, reinterpret_cast<unsigned char *>(r.content.data()),
                      static_cast<std::size_t>(length));
+        r.is_in_upcall.store(false, std::memory_order_release);
     }
     s.start(r);
     return MPI_SUCCESS;
+}
+
+// Both sides change `arrived`, one after the other: either this one sees that the receive is in the upcall, or the
+// upcall sees what was stored before this call.
+bool network::is_in_arrived() noexcept {
+    state &s = *state_;
+    s.arrived.fetch_add(0, std::memory_order_acq_rel);
+    return std::ranges::any_of(s.receives,
+                               [](const receive &r) { return r.is_in_upcall.load(std::memory_order_acquire); });
 }
 
 void network::state::start(receive &r) noexcept {

@@ -111,6 +111,8 @@ public:
     void cancel_receives() noexcept;
     // In place of data that cannot be sent: an empty message, so that the other process does not wait for ever.
     int send_no_data(int rank, int tag) noexcept;
+    // A thread is in arrived(). One that comes there later sees what this thread has stored before.
+    bool is_in_arrived() noexcept;
     // Tells another process that this one cannot go on. Needs no memory and no credit, since there may be none.
     int say_broken(int rank) noexcept;
     void begin_wave(totals mine) noexcept; // wave_ended()

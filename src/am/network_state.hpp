@@ -19,6 +19,7 @@ struct receive {
     network_events *to = nullptr;
     void *owner = nullptr; // a network::state
     lane in = lane::handlers;
+    std::atomic<bool> is_in_upcall{false};  // arrived(): see network::is_in_arrived()
     unsigned failures = 0;                  // in a row
     std::atomic<bool> is_unattached{false}; // though it is posted: memory was exhausted
     std::vector<std::uint64_t> content;

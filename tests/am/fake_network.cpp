@@ -27,6 +27,12 @@ template <class T> T take_at(std::vector<T> &from, std::size_t i) {
     return taken;
 }
 
+void arrive(node &n, packet_on_its_way &p) {
+    ++n.in_arrived;
+    n.events->arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+    --n.in_arrived;
+}
+
 } // namespace
 
 bool world::is_empty() const {
@@ -88,7 +94,7 @@ bool world::step_of(node &n) {
             } else if (p.in == lane::handlers) {
                 n.for_polls.push_back(std::move(p));
             } else {
-                n.events->arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+                arrive(n, p);
             }
             return true;
         }
@@ -138,6 +144,10 @@ engines::engines(int size, thence_am_options options, unsigned seed) : network(s
     options.failed_data = this;
     options.failed = [](const thence_am_failure *f, void *data) {
         auto &all = *static_cast<engines *>(data);
+        if (all.when_told) {
+            all.when_told();
+            return;
+        }
         all.failures.push_back({f->rank, f->error, f->what});
     };
     current = &network;
@@ -291,6 +301,10 @@ int network::send_no_data(int rank, int tag) noexcept {
     return state_->of->no_data_error;
 }
 
+bool network::is_in_arrived() noexcept {
+    return state_->of->in_arrived != 0;
+}
+
 int network::say_broken(int rank) noexcept {
     state_->in->nodes[static_cast<std::size_t>(rank)].under_way.push_back({rank_, lane::control, {}, 1, true});
     return MPI_SUCCESS;
@@ -321,7 +335,7 @@ int network::poll() noexcept {
     for (std::size_t some = me.for_polls.size(); some != 0; --some) {
         fake::packet_on_its_way p = std::move(me.for_polls.front());
         me.for_polls.pop_front();
-        to_.arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+        fake::arrive(me, p);
     }
     for (std::size_t i = 0; i < me.receives.size();) {
         if (me.receives[i].has_arrived) {

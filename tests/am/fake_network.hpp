@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A network of several engines in one process, in place of src/am/network.cpp. It decides at random what happens next: a
-// packet or data arrive, a send completes, a wave ends. One thread.
+// packet or data arrive, a send completes, a wave ends. One thread, but
+// where a test lets another one wait in an upcall.
 #pragma once
 
 #include "am/engine.hpp"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -66,7 +68,8 @@ struct node {
     std::size_t most_receives = 0; // for data, that are posted
     std::size_t most_for_this = 0; // packets that were not handled, at most
     std::size_t most_data_leaving = 0;
-    int progressed = 0; // how often network::progress() was called
+    int progressed = 0;             // how often network::progress() was called
+    std::atomic<int> in_arrived{0}; // threads
 };
 
 class world {
@@ -123,6 +126,7 @@ public:
         std::string what;
     };
     std::vector<told> failures;
+    std::function<void()> when_told; // called in place of noting a failure
 
 private:
     void end_what_is_left_of_broken_ones();
