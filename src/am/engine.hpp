@@ -3,7 +3,8 @@
 // and the waves that find out when all is quiet.
 //
 // `sent` counts what this process has begun, before it leaves. `handled` counts what has ended here, after all that it
-// has caused is counted in `sent`, and is the last access to the engine by whoever counts: see termination.hpp.
+// has caused is counted in `sent`, and is the last access to the engine by whoever counts: see termination.hpp. Where a
+// packet has left, outbox::left() is the last.
 #pragma once
 
 #include "am/handler_table.hpp"
@@ -57,7 +58,7 @@ public:
     bool quiesce(int &code) noexcept;                                  // false: one is under way
     bool quiesce_then(thence_am_done *done, void *data) noexcept;      // false: one is under way
     std::size_t packets_made() const noexcept { return pool_.made(); } // for tests
-    void query(thence_am_info &info) const noexcept;
+    void query(thence_am_info &info) noexcept;
 
 private:
     void arrived(lane in, int source, unsigned char *content, std::size_t length) noexcept override;

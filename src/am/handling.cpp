@@ -51,6 +51,7 @@ void message_engine::left(packet &p, int error) noexcept {
     if (lost != 0) {
         handled_.fetch_add(lost, std::memory_order_release); // nobody else will count them
     }
+    outbox_.left(rank); // the last access: the engine may be freed now
 }
 
 void message_engine::end_operation(pending_operation &o, int error) noexcept {

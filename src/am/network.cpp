@@ -154,9 +154,7 @@ bool network::state::give_up(receive &r, int error, bool is_lost) noexcept {
 
 int network::state::packet_left(int error, MPI_Status *, void *data) noexcept {
     packet &p = *static_cast<packet *>(data);
-    state &s = *static_cast<state *>(p.owner);
-    s.to.left(p, error);
-    s.packets_leaving.fetch_sub(1, std::memory_order_release);
+    static_cast<state *>(p.owner)->to.left(p, error);
     return MPI_SUCCESS;
 }
 
@@ -165,14 +163,9 @@ void network::send(packet &p) noexcept {
     p.owner = &s;
     int error = MPI_Isend(p.content(), static_cast<int>(p.length), MPI_BYTE, p.rank, static_cast<int>(index_of(p.in)),
                           s.packets, &p.request);
-    if (error == MPI_SUCCESS) {
-        s.packets_leaving.fetch_add(1, std::memory_order_relaxed);
-        if (s.attach(p, error)) {
-            state::packet_left(error, nullptr, &p);
-        }
-        return;
+    if (error != MPI_SUCCESS || s.attach(p, error)) {
+        s.to.left(p, error);
     }
-    s.to.left(p, error);
 }
 
 bool network::state::attach(packet &p, int &error) noexcept {

@@ -49,7 +49,6 @@ struct network::state {
     base::linked_list<packet> unattached_packets;
     base::linked_list<transfer> unattached_transfers;
     bool wave_is_unattached = false;
-    std::atomic<std::size_t> packets_leaving{0};
     std::atomic<std::uint64_t> arrived{0}; // packets
     totals mine;
     totals all;

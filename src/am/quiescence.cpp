@@ -169,7 +169,9 @@ int message_engine::end(bool &is_clean) noexcept {
     int code = MPI_SUCCESS;
     progress_until([&] { return quiesce(code); });
     outbox_.end();
-    progress_until([&] { return outgoing_.count() == 0 || broken_.load() != MPI_SUCCESS; });
+    // Other processes wait for each packet that this one says it has sent. One that is lost must be known before.
+    progress_until(
+        [&] { return (outgoing_.count() == 0 && outbox_.have_all_left()) || broken_.load() != MPI_SUCCESS; });
     int ended = broken_.load();
     if (ended == MPI_SUCCESS) {
         ended = network_.end(outbox_.packets_to(), broken_);
@@ -188,7 +190,7 @@ int message_engine::end(bool &is_clean) noexcept {
     return code != MPI_SUCCESS ? code : ended;
 }
 
-void message_engine::query(thence_am_info &info) const noexcept {
+void message_engine::query(thence_am_info &info) noexcept {
     info.rank = network_.rank();
     info.ranks = network_.size();
     info.window = options_.window;

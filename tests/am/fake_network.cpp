@@ -100,8 +100,8 @@ bool world::step_of(node &n) {
         }
         break;
     case 1:
-        if (!n.leaving.empty()) {
-            n.events->left(*take_at(n.leaving, below(n.leaving.size())), MPI_SUCCESS);
+        if (!n.leaving.empty() && !n.holds_packets) {
+            n.events->left(*take_at(n.leaving, below(n.leaving.size())), n.late_send_error);
             return true;
         }
         break;
@@ -241,8 +241,9 @@ int network::start(MPI_Comm, int code) noexcept {
     return code;
 }
 // The others are in it at once, or never.
-int network::end(const std::uint64_t *, const std::atomic<int> &broken) noexcept {
+int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept {
     state_->in->is_ending = true;
+    state_->of->promised.assign(packets_to, packets_to + size_);
     while (state_->in->never_end && broken.load() == MPI_SUCCESS) {
         poll();
     }

@@ -58,15 +58,18 @@ struct node {
     bool in_wave = false;
     bool may_call = true;
     bool holds_data = false;    // that leave
+    bool holds_packets = false; // the same
     bool never_cancels = false; // receives: as if messages were matched with them
     totals given;
     int send_error = MPI_SUCCESS;      // of the next packets
+    int late_send_error = MPI_SUCCESS; // the same, but known only when they leave
     int data_error = MPI_SUCCESS;      // of the next messages with data
     int late_data_error = MPI_SUCCESS; // the same, but known only when they have been started
     int no_data_error = MPI_SUCCESS;   // of messages in their place
     int wave_error = MPI_SUCCESS;
-    std::size_t most_receives = 0; // for data, that are posted
-    std::size_t most_for_this = 0; // packets that were not handled, at most
+    std::vector<std::uint64_t> promised; // packets to each process, which network::end() was called with
+    std::size_t most_receives = 0;       // for data, that are posted
+    std::size_t most_for_this = 0;       // packets that were not handled, at most
     std::size_t most_data_leaving = 0;
     int progressed = 0;             // how often network::progress() was called
     std::atomic<int> in_arrived{0}; // threads
