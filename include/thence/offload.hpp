@@ -88,8 +88,7 @@ public:
                            "tasks: they must stay\n",
                            stderr);
             }
-        } else if (state_->failure() == MPI_SUCCESS) {
-            state_->end();
+        } else if (state_->failure() == MPI_SUCCESS && state_->end()) {
             return;
         }
         static_cast<void>(state_.release());
