@@ -156,7 +156,8 @@ private:
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.
     base::spin_lock polling_;
-    std::atomic<int> handling_{0}; // threads that handle what may take long, or data that have arrived
+    std::atomic<bool> handles_in_poll_{false}; // packets for handlers that may take long; by who holds `polling_`
+    std::atomic<int> handling_{0};             // threads that handle what else may take long, or data that have arrived
 
     // Quiescence.
     enum class stage { idle, wanted, wave_under_way, wave_has_ended };

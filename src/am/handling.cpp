@@ -92,7 +92,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
     }
     const message_engine *const outer = std::exchange(scope.engine, this);
     if (in == lane::handlers) {
-        handling_.fetch_add(1, std::memory_order_relaxed);
+        handles_in_poll_.store(true, std::memory_order_relaxed);
     }
     packet_origin from{in, source, nullptr};
     thence_am_message m{reinterpret_cast<thence_am>(this), source, 0, nullptr, 0, nullptr, 0};
@@ -121,7 +121,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
         }
     }
     if (in == lane::handlers) {
-        handling_.fetch_sub(1, std::memory_order_relaxed);
+        handles_in_poll_.store(false, std::memory_order_relaxed);
     }
     scope.waiting_since = 0;
     scope.engine = outer;
