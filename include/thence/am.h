@@ -104,7 +104,7 @@ typedef struct thence_am_failure {
 } thence_am_failure;
 
 /** @brief Told what has gone wrong. It runs where the error is found, on any thread that may run a handler. It must not
- *  throw. */
+ *  throw, and must not wait. */
 typedef void(thence_am_failed)(const thence_am_failure *failure, void *data);
 
 #define THENCE_AM_ONE_THREAD (1U << 0) /**< option of an engine: only the thread that creates it calls MPI */
@@ -140,7 +140,8 @@ THENCE_AM_EXPORT int thence_am_create(MPI_Comm comm, const thence_am_options *op
  *         `done` is called before.
  *  @param[in,out] am null on return, unless the call is refused.
  *
- *  If the engine is broken, it may wait up to 2 s for what MPI has begun: see Errors above.
+ *  If the engine is broken, it may wait up to 2 s for what MPI has begun: see Errors above. It also waits until no
+ *  other thread runs a handler, a `done` or `failed` of this engine: none is called any more when it returns.
  *  @return as thence_am_quiesce(). It is refused, and the engine stays, with `MPI_ERR_ARG` for null `am`, with
  *  `MPI_ERR_PENDING` in a handler or a callback, and with `MPI_ERR_OTHER` on a thread that is not the communication
  *  thread. After any other error the engine is gone.

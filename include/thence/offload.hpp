@@ -73,8 +73,9 @@ public:
      *         other ranks get an error from work() or finish_step().
      *
      *  Then receives of results of the tasks that are away are cancelled. Where MPI receives one already, this waits
-     *  for it, at most for `offload_settings::lost_after`. So results must stay until this returns. Inputs must stay
-     *  longer: MPI may still read them. The memory of messages stays.
+     *  for it, at most for `offload_settings::lost_after`. So results must stay until this returns. Where it says on
+     *  standard error that MPI still receives some, they must stay longer. So must inputs: MPI may still read them. The
+     *  memory of messages stays.
      *  @note No other thread may make progress in MPI while receives are cancelled: see thence_cancel(). The library's
      *        own does not. */
     ~basic_offloader() {
@@ -88,8 +89,7 @@ public:
                            "tasks: they must stay\n",
                            stderr);
             }
-        } else if (state_->failure() == MPI_SUCCESS) {
-            state_->end();
+        } else if (state_->failure() == MPI_SUCCESS && state_->end()) {
             return;
         }
         static_cast<void>(state_.release());

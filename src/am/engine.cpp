@@ -126,7 +126,7 @@ int message_engine::progress(long *count) noexcept {
         if (ended.done != nullptr) {
             ended.done(ended.error, ended.data);
         }
-    } else if (handling_.load(std::memory_order_relaxed) != 0) {
+    } else if (handles_in_poll_.load(std::memory_order_relaxed) || handling_.load(std::memory_order_relaxed) != 0) {
         code = network_.progress(); // the other thread makes none meanwhile
     }
     outbox_.flush_touched();

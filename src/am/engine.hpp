@@ -3,7 +3,8 @@
 // and the waves that find out when all is quiet.
 //
 // `sent` counts what this process has begun, before it leaves. `handled` counts what has ended here, after all that it
-// has caused is counted in `sent`, and is the last access to the engine by whoever counts: see termination.hpp.
+// has caused is counted in `sent`, and is the last access to the engine by whoever counts: see termination.hpp. Where a
+// packet has left, outbox::left() is the last.
 #pragma once
 
 #include "am/handler_table.hpp"
@@ -57,7 +58,7 @@ public:
     bool quiesce(int &code) noexcept;                                  // false: one is under way
     bool quiesce_then(thence_am_done *done, void *data) noexcept;      // false: one is under way
     std::size_t packets_made() const noexcept { return pool_.made(); } // for tests
-    void query(thence_am_info &info) const noexcept;
+    void query(thence_am_info &info) noexcept;
 
 private:
     void arrived(lane in, int source, unsigned char *content, std::size_t length) noexcept override;
@@ -110,6 +111,8 @@ private:
     void give_up_memory() noexcept;
     // The first call does that. Returns why the engine is broken, or MPI_SUCCESS while another thread does it.
     int give_up_memory_once() noexcept;
+    // A thread may call a function of the program. One that would later sees `has_ended_` if it was set before.
+    bool may_call_program() noexcept;
     // Who has to be told that all is quiet, and with which error; null: nobody.
     struct quiescence_callback {
         thence_am_done *done = nullptr;
@@ -140,6 +143,7 @@ private:
     enum class memory_use { may_last, ends, has_ended };
     std::atomic<memory_use> memory_in_use_{memory_use::may_last};
     std::atomic<int> telling_{0};        // threads that tell the end of an operation
+    std::atomic<int> failing_{0};        // threads that tell a failure
     std::atomic<bool> has_ended_{false}; // though MPI still uses it: nothing of the user is called any more
 
     std::atomic<bool> has_lost_credits_{false};
@@ -152,7 +156,8 @@ private:
     // Only tried: handlers of polls run under it, and the members below are used. Who is told that all is quiet is told
     // without it, so that it may wait.
     base::spin_lock polling_;
-    std::atomic<int> handling_{0}; // threads that handle what may take long
+    std::atomic<bool> handles_in_poll_{false}; // packets for handlers that may take long; by who holds `polling_`
+    std::atomic<int> handling_{0};             // threads that handle what else may take long, or data that have arrived
 
     // Quiescence.
     enum class stage { idle, wanted, wave_under_way, wave_has_ended };

@@ -51,10 +51,11 @@ void message_engine::left(packet &p, int error) noexcept {
     if (lost != 0) {
         handled_.fetch_add(lost, std::memory_order_release); // nobody else will count them
     }
+    outbox_.left(rank); // the last access: the engine may be freed now
 }
 
 void message_engine::end_operation(pending_operation &o, int error) noexcept {
-    telling_.fetch_add(1, std::memory_order_relaxed); // before it is taken, so that give_up_memory() sees one of both
+    telling_.fetch_add(1); // before it is taken, so that give_up_memory() sees one of both
     if (pending_.take(o) && o.done != nullptr) {
         tell(o.done, error, o.done_data);
     }
@@ -63,7 +64,7 @@ void message_engine::end_operation(pending_operation &o, int error) noexcept {
 
 // `done` is called like a handler. What it sends leaves when the outermost has returned: so calls do not nest deeply.
 void message_engine::tell(thence_am_done *done, int error, void *data) noexcept {
-    if (has_ended_.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (has_ended_.load()) [[unlikely]] {
         return;
     }
     const message_engine *const outer = std::exchange(scope.engine, this);
@@ -91,7 +92,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
     }
     const message_engine *const outer = std::exchange(scope.engine, this);
     if (in == lane::handlers) {
-        handling_.fetch_add(1, std::memory_order_relaxed);
+        handles_in_poll_.store(true, std::memory_order_relaxed);
     }
     packet_origin from{in, source, nullptr};
     thence_am_message m{reinterpret_cast<thence_am>(this), source, 0, nullptr, 0, nullptr, 0};
@@ -120,7 +121,7 @@ void message_engine::arrived(lane in, int source, unsigned char *content, std::s
         }
     }
     if (in == lane::handlers) {
-        handling_.fetch_sub(1, std::memory_order_relaxed);
+        handles_in_poll_.store(false, std::memory_order_relaxed);
     }
     scope.waiting_since = 0;
     scope.engine = outer;
@@ -146,7 +147,7 @@ void message_engine::handle(packet_origin &from, thence_am_message &m) noexcept 
 }
 
 void message_engine::call(const registered_handler &handler, const thence_am_message &m) noexcept {
-    if (has_ended_.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (has_ended_.load()) [[unlikely]] {
         return;
     }
     if (const int code = handler.call(&m, handler.data); code != MPI_SUCCESS) [[unlikely]] {
@@ -192,7 +193,9 @@ void message_engine::run_held() noexcept {
             return;
         }
         if (held->message.data == nullptr || broken() == MPI_SUCCESS) { // else the data of that put may be gone
+            handling_.fetch_add(1);
             call_alone(*handlers_.find(held->message.number), held->message);
+            handling_.fetch_sub(1, std::memory_order_release);
         }
         outbox_.give_back(held->credit);
         handled_.fetch_add(1, std::memory_order_release);
@@ -245,7 +248,7 @@ void message_engine::break_off(int error, bool is_first) noexcept {
 void message_engine::end_pending(pending_operation::use used_for) noexcept {
     thence_am_done *done = nullptr;
     void *data = nullptr;
-    telling_.fetch_add(1, std::memory_order_relaxed);
+    telling_.fetch_add(1);
     while (pending_.take_any(used_for, done, data)) {
         if (done != nullptr) {
             tell(done, broken(), data);
@@ -261,16 +264,19 @@ void message_engine::other_is_broken(int) noexcept {
 void message_engine::fail(int error, int rank, int number, const char *what) noexcept {
     int none = MPI_SUCCESS;
     first_error_.compare_exchange_strong(none, error);
-    if (has_ended_.load(std::memory_order_relaxed)) {
-        return;
-    }
-    if (options_.failed != nullptr) {
+    failing_.fetch_add(1);
+    const message_engine *const outer = std::exchange(scope.engine, this); // `failed` must not wait
+    if (has_ended_.load()) {
+        // nobody is told any more
+    } else if (options_.failed != nullptr) {
         const thence_am_failure told{reinterpret_cast<thence_am>(this), error, rank, number, what};
         options_.failed(&told, options_.failed_data);
-        return;
+    } else {
+        std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", network_.rank(),
+                     what, error, rank, number);
     }
-    std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", network_.rank(), what,
-                 error, rank, number);
+    scope.engine = outer;
+    failing_.fetch_sub(1, std::memory_order_release);
 }
 
 } // namespace thence::am

@@ -5,6 +5,7 @@
 
 #include <thence/progress.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -66,12 +67,23 @@ int network::state::received(int error, MPI_Status *status, void *data) noexcept
     if (length == sizeof broken) {
         s.to.other_is_broken(status->MPI_SOURCE);
     } else if (length > 0) {
-        s.arrived.fetch_add(1, std::memory_order_relaxed);
+        r.is_in_upcall.store(true, std::memory_order_relaxed);
+        s.arrived.fetch_add(1, std::memory_order_acq_rel);
         s.to.arrived(r.in, status->MPI_SOURCE, reinterpret_cast<unsigned char *>(r.content.data()),
                      static_cast<std::size_t>(length));
+        r.is_in_upcall.store(false, std::memory_order_release);
     }
     s.start(r);
     return MPI_SUCCESS;
+}
+
+// Both sides change `arrived`, one after the other: either this one sees that the receive is in the upcall, or the
+// upcall sees what was stored before this call.
+bool network::is_in_arrived() noexcept {
+    state &s = *state_;
+    s.arrived.fetch_add(0, std::memory_order_acq_rel);
+    return std::ranges::any_of(s.receives,
+                               [](const receive &r) { return r.is_in_upcall.load(std::memory_order_acquire); });
 }
 
 void network::state::start(receive &r) noexcept {
@@ -142,9 +154,7 @@ bool network::state::give_up(receive &r, int error, bool is_lost) noexcept {
 
 int network::state::packet_left(int error, MPI_Status *, void *data) noexcept {
     packet &p = *static_cast<packet *>(data);
-    state &s = *static_cast<state *>(p.owner);
-    s.to.left(p, error);
-    s.packets_leaving.fetch_sub(1, std::memory_order_release);
+    static_cast<state *>(p.owner)->to.left(p, error);
     return MPI_SUCCESS;
 }
 
@@ -153,14 +163,9 @@ void network::send(packet &p) noexcept {
     p.owner = &s;
     int error = MPI_Isend(p.content(), static_cast<int>(p.length), MPI_BYTE, p.rank, static_cast<int>(index_of(p.in)),
                           s.packets, &p.request);
-    if (error == MPI_SUCCESS) {
-        s.packets_leaving.fetch_add(1, std::memory_order_relaxed);
-        if (s.attach(p, error)) {
-            state::packet_left(error, nullptr, &p);
-        }
-        return;
+    if (error != MPI_SUCCESS || s.attach(p, error)) {
+        s.to.left(p, error);
     }
-    s.to.left(p, error);
 }
 
 bool network::state::attach(packet &p, int &error) noexcept {

@@ -89,9 +89,9 @@ public:
     // Collective, after it. Posts the receives if `code` is no error in any process. Returns an error code, in all
     // processes or none.
     int start(MPI_Comm comm, int code) noexcept;
-    // Collective, when no message is under way but packets that only return credits, and this process sends none any
-    // more. `packets_to`: how many packets this process has sent to each other. Waits for those that are under way, and
-    // ends the receives. Returns `broken` once it is an error.
+    // Collective, when no message is under way but packets that only return credits, and those of this process have
+    // left. `packets_to`: how many packets this process has sent to each other. Waits for those that have not arrived
+    // here, and ends the receives. Returns `broken` once it is an error.
     int end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept;
 
     int rank() const noexcept { return rank_; }
@@ -111,6 +111,8 @@ public:
     void cancel_receives() noexcept;
     // In place of data that cannot be sent: an empty message, so that the other process does not wait for ever.
     int send_no_data(int rank, int tag) noexcept;
+    // A thread is in arrived(). One that comes there later sees what this thread has stored before.
+    bool is_in_arrived() noexcept;
     // Tells another process that this one cannot go on. Needs no memory and no credit, since there may be none.
     int say_broken(int rank) noexcept;
     void begin_wave(totals mine) noexcept; // wave_ended()

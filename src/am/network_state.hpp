@@ -19,6 +19,7 @@ struct receive {
     network_events *to = nullptr;
     void *owner = nullptr; // a network::state
     lane in = lane::handlers;
+    std::atomic<bool> is_in_upcall{false};  // arrived(): see network::is_in_arrived()
     unsigned failures = 0;                  // in a row
     std::atomic<bool> is_unattached{false}; // though it is posted: memory was exhausted
     std::vector<std::uint64_t> content;
@@ -48,7 +49,6 @@ struct network::state {
     base::linked_list<packet> unattached_packets;
     base::linked_list<transfer> unattached_transfers;
     bool wave_is_unattached = false;
-    std::atomic<std::size_t> packets_leaving{0};
     std::atomic<std::uint64_t> arrived{0}; // packets
     totals mine;
     totals all;

@@ -3,7 +3,9 @@
 
 #include "am/transfers.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -43,11 +45,6 @@ outbox::~outbox() {
     }
 }
 
-void outbox::post(packet &p) noexcept {
-    packets_.fetch_add(1, std::memory_order_relaxed);
-    by_.send(p);
-}
-
 namespace {
 
 void attach(packet &to, attached told) noexcept {
@@ -66,6 +63,12 @@ void attach(packet &to, attached told) noexcept {
 
 bool outbox::has_room(packet &p, std::size_t bytes) const noexcept {
     return p.has_room(bytes, pool_.whole()) && (p.in != lane::control || p.head().messages < most_announced_);
+}
+
+// A packet is sent. Under the lock of its destination.
+void outbox::count(destination &d) noexcept {
+    ++d.packets;
+    ++d.leaving;
 }
 
 // Those of all lanes, but not in a packet that may wait for a poll. Under the lock of its destination.
@@ -87,13 +90,13 @@ int outbox::send(lane in, int rank, std::uint32_t number, piece a, piece b, atta
             return MPI_ERR_NO_MEM;
         }
         --l.credits;
-        ++d.packets;
+        count(d);
         p->begin(in, rank);
         add_credits(d, *p);
         d.lock.unlock();
         p->append(number, a, b);
         attach(*p, told);
-        post(*p);
+        by_.send(*p);
         return MPI_SUCCESS;
     }
     const std::size_t bytes = a.bytes + b.bytes;
@@ -163,7 +166,7 @@ bool outbox::flush(destination &d) noexcept {
         }
         packet *const p = l->first;
         --l->credits;
-        ++d.packets;
+        count(d);
         l->first = p->next;
         if (l->first == nullptr) {
             l->last = nullptr;
@@ -173,7 +176,7 @@ bool outbox::flush(destination &d) noexcept {
         d.lock.unlock();
         d.queued.fetch_sub(bytes, std::memory_order_relaxed);
         queued_.fetch_sub(bytes, std::memory_order_relaxed);
-        post(*p);
+        by_.send(*p);
     }
 }
 
@@ -223,11 +226,11 @@ void outbox::return_credits(destination &d, int rank) noexcept {
     const bool still = owes_many(d); // another thread may have returned them, and end() forbids it
     if (still) {
         add_credits(d, *p);
-        ++d.packets;
+        count(d);
     }
     d.lock.unlock();
     if (still) {
-        post(*p);
+        by_.send(*p);
     } else {
         pool_.give(*p);
     }
@@ -264,6 +267,28 @@ void outbox::lost(packet &p) noexcept {
     --d.packets;
     d.lock.unlock();
     touch(d);
+}
+
+void outbox::left(int rank) noexcept {
+    destination &d = all_[static_cast<std::size_t>(rank)];
+    const std::scoped_lock guard(d.lock);
+    --d.leaving;
+}
+
+bool outbox::have_all_left() noexcept {
+    return std::ranges::all_of(all_, [](destination &d) {
+        const std::scoped_lock guard(d.lock);
+        return d.leaving == 0;
+    });
+}
+
+std::uint64_t outbox::packets() noexcept {
+    std::uint64_t sum = 0;
+    for (destination &d : all_) {
+        const std::scoped_lock guard(d.lock);
+        sum += d.packets;
+    }
+    return sum;
 }
 
 const std::uint64_t *outbox::packets_to() noexcept {

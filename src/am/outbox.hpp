@@ -53,8 +53,8 @@ public:
         return all_[static_cast<std::size_t>(rank)].queued.load(std::memory_order_relaxed);
     }
     std::size_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
-    std::uint64_t packets() const noexcept { return packets_.load(std::memory_order_relaxed); }
-    const std::uint64_t *packets_to() noexcept; // for each process; after the last was sent
+    std::uint64_t packets() noexcept;           // that were sent
+    const std::uint64_t *packets_to() noexcept; // for each process; after all have left
 
     // This process has handled a packet that had messages: its sender gets a credit back.
     void handled(lane in, int source) noexcept;
@@ -68,10 +68,14 @@ public:
     // A packet was not sent: its credit is there again, and those that it gave back are owed again. The next
     // flush_touched() sends what waits.
     void lost(packet &p) noexcept;
+    // A packet to this process has left, or is lost, and all that follows from that is done.
+    void left(int rank) noexcept;
+    // After end(): no packet is under way from here.
+    bool have_all_left() noexcept;
     // Sends what waits, as far as there are credits, and the credits that must not wait.
     void flush_touched() noexcept;
     bool any_touched() const noexcept { return touched_.load(std::memory_order_relaxed) != nullptr; }
-    // No credits are given back from now on.
+    // After the last message. No credits are given back from now on, so no packet is begun.
     void end() noexcept { ending_.store(true); }
 
 private:
@@ -85,13 +89,14 @@ private:
         base::spin_lock lock;
         line lines[lanes];
         std::uint64_t packets = 0; // that were sent
+        std::uint64_t leaving = 0; // of those, for which left() was not called
         std::atomic<std::size_t> queued{0};
         std::atomic<std::uint64_t> serial{0}; // does not wrap: tags would not be used in turn
         std::atomic<bool> is_touched{false};
         destination *next_touched = nullptr;
     };
 
-    void post(packet &p) noexcept;
+    static void count(destination &d) noexcept;
     bool flush(destination &d) noexcept; // true if it owes many credits
     void touch(destination &d) noexcept;
     bool has_room(packet &p, std::size_t bytes) const noexcept;
@@ -107,8 +112,7 @@ private:
     std::vector<std::uint64_t> sent_to_;
     std::atomic<destination *> touched_{nullptr}; // a list that is only pushed to, and taken as a whole
     std::atomic<std::size_t> queued_{0};
-    std::atomic<std::uint64_t> packets_{0};
-    std::atomic<bool> ending_{false}; // read under the lock of a destination: packets_to() counts all that is sent
+    std::atomic<bool> ending_{false}; // read under the lock of a destination: have_all_left() sees all that is sent
 };
 
 } // namespace thence::am

@@ -158,12 +158,20 @@ int message_engine::give_up_memory_once() noexcept {
     return none == memory_use::has_ended ? broken() : MPI_SUCCESS;
 }
 
+// Invariant: each call of a handler, of `failed`, or of the `done` of an operation lies between two changes of what
+// this reads. `has_ended_` is read between them, too.
+bool message_engine::may_call_program() noexcept {
+    return handling_.load() != 0 || telling_.load() != 0 || failing_.load() != 0 || network_.is_in_arrived();
+}
+
 // A process that breaks off after others have found the end tells them: they leave network::end() with an error, too.
 int message_engine::end(bool &is_clean) noexcept {
     int code = MPI_SUCCESS;
     progress_until([&] { return quiesce(code); });
     outbox_.end();
-    progress_until([&] { return outgoing_.count() == 0 || broken_.load() != MPI_SUCCESS; });
+    // Other processes wait for each packet that this one says it has sent. One that is lost must be known before.
+    progress_until(
+        [&] { return (outgoing_.count() == 0 && outbox_.have_all_left()) || broken_.load() != MPI_SUCCESS; });
     int ended = broken_.load();
     if (ended == MPI_SUCCESS) {
         ended = network_.end(outbox_.packets_to(), broken_);
@@ -176,10 +184,13 @@ int message_engine::end(bool &is_clean) noexcept {
         progress_until([&] { return give_up_memory_once() != MPI_SUCCESS; });
     }
     has_ended_.store(true);
+    if (!is_clean) { // else each receive has ended, and no handler runs
+        progress_until([&] { return !may_call_program(); });
+    }
     return code != MPI_SUCCESS ? code : ended;
 }
 
-void message_engine::query(thence_am_info &info) const noexcept {
+void message_engine::query(thence_am_info &info) noexcept {
     info.rank = network_.rank();
     info.ranks = network_.size();
     info.window = options_.window;

@@ -199,7 +199,7 @@ void message_engine::has_left(transfer &t, int error, bool is_told) noexcept {
 
 void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noexcept {
     ++scope.handled;
-    handling_.fetch_add(1, std::memory_order_relaxed);
+    handling_.fetch_add(1);
     if (error == MPI_SUCCESS && bytes != t.bytes && t.what == transfer::kind::get) {
         error = MPI_ERR_ARG; // the owner has forgotten the memory, or could not send
     }
@@ -209,7 +209,7 @@ void message_engine::data_arrived(transfer &t, int error, std::size_t bytes) noe
         placed(t, error, bytes); // before the end: its handler reads memory that is given up after that
     }
     end_operation(t, error);
-    handling_.fetch_sub(1, std::memory_order_relaxed);
+    handling_.fetch_sub(1, std::memory_order_release);
     if (t.is_void) {
         std::free(t.data);
         drop_data(nullptr);

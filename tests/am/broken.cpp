@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -15,12 +17,6 @@ namespace {
 using namespace thence::am;
 using fake::engines;
 using fake::outcome;
-
-bool are_told_of_memory(const engines &all) {
-    return std::any_of(all.failures.begin(), all.failures.end(), [](const engines::told &each) {
-        return each.what.find("memory must stay") != std::string::npos;
-    });
-}
 
 class broken_engine : public ::testing::Test {
 protected:
@@ -58,7 +54,11 @@ protected:
         all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
         all.network.nodes[0].events->other_is_broken(1);
     }
-    bool was_told_of_memory() const { return are_told_of_memory(all); }
+    bool was_told_of_memory() const {
+        return std::any_of(all.failures.begin(), all.failures.end(), [](const engines::told &each) {
+            return each.what.find("memory must stay") != std::string::npos;
+        });
+    }
 
     std::vector<char> memory = std::vector<char>(8), mine = std::vector<char>(8);
     engines all{2};
@@ -209,34 +209,78 @@ TEST_F(broken_engine, uses_no_memory_for_what_is_announced_later) {
     EXPECT_EQ(all.network.nodes[1].most_data_leaving, 0U);
 }
 
-// As where another thread frees the engine meanwhile.
-TEST_F(broken_engine, does_not_give_up_memory_that_a_short_handler_reads) {
-    int handled = 0;
-    struct freer {
-        engines &all;
-        int &handled;
-    } self{all, handled};
-    all.add(
-        1,
-        [](const thence_am_message *, void *data) -> int {
-            freer &f = *static_cast<freer *>(data);
-            ++f.handled;
-            f.all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, true);
-            bool is_clean = true;
-            EXPECT_EQ(f.all[1].end(is_clean), MPI_ERR_INTERN);
-            EXPECT_TRUE(are_told_of_memory(f.all));
+// What process 1 calls on another thread, as on the helper thread, until the test lets it return.
+class broken_meanwhile : public broken_engine {
+protected:
+    broken_meanwhile() {
+        const auto handler = [](const thence_am_message *, void *self) -> int {
+            static_cast<broken_meanwhile *>(self)->run();
             return MPI_SUCCESS;
-        },
-        &self, THENCE_AM_SHORT);
-    all.network.packets_complete_at_once = true;
+        };
+        all.add(1, handler, this, THENCE_AM_SHORT);
+        all.network.packets_complete_at_once = true;
+    }
+    void run() {
+        runs = true;
+        while (!may_return) {
+            std::this_thread::yield();
+        }
+        runs = false;
+    }
+    template <class Call> void begin_to(Call call) {
+        helper = std::thread(call);
+        while (!runs) {
+            std::this_thread::yield();
+        }
+    }
+    void begin_to_handle() {
+        begin_to([this] {
+            while (!may_return) {
+                all.network.step_to(1);
+            }
+        });
+    }
+    // The program destroys what is called when that returns.
+    template <class Condition> void end_and_let_it_return_once(Condition condition) {
+        all.network.meanwhile = [&] { may_return = may_return || condition(); };
+        bool is_clean = true;
+        EXPECT_EQ(all[1].end(is_clean), MPI_ERR_INTERN);
+        EXPECT_FALSE(is_clean);
+        EXPECT_FALSE(runs);
+        all.network.meanwhile = nullptr;
+        may_return = true;
+        helper.join();
+    }
+
+    std::thread helper;
+    std::atomic<bool> runs{false};
+    std::atomic<bool> may_return{false};
+};
+
+TEST_F(broken_meanwhile, does_not_give_up_memory_that_a_short_handler_reads) {
     outcome put_there;
     transfer *const t = to_move(put_there);
     t->number = 1;
     ASSERT_EQ(all[0].put(*t, there, 0), MPI_SUCCESS);
-    for (int i = 0; i < 1000 && handled == 0; ++i) {
-        all.network.step_to(1);
-    }
-    EXPECT_EQ(handled, 1);
+    begin_to_handle();
+    break_both();
+    end_and_let_it_return_once([&] { return was_told_of_memory(); });
+    EXPECT_TRUE(was_told_of_memory());
+}
+
+TEST_F(broken_meanwhile, is_freed_when_no_short_handler_runs_any_more) {
+    all.send(0, 1, 1);
+    begin_to_handle();
+    break_both();
+    end_and_let_it_return_once([&] { return all[1].has_ended(); });
+}
+
+TEST_F(broken_meanwhile, is_freed_when_nobody_is_told_of_a_failure_any_more) {
+    break_both();
+    all.when_told = [&] { run(); };
+    begin_to([&] { all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, false); });
+    end_and_let_it_return_once([&] { return all[1].has_ended(); });
+    all.when_told = nullptr;
 }
 
 // The memory of the process that others put to is in use, too.

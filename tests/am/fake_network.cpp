@@ -27,6 +27,12 @@ template <class T> T take_at(std::vector<T> &from, std::size_t i) {
     return taken;
 }
 
+void arrive(node &n, packet_on_its_way &p) {
+    ++n.in_arrived;
+    n.events->arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+    --n.in_arrived;
+}
+
 } // namespace
 
 bool world::is_empty() const {
@@ -88,14 +94,14 @@ bool world::step_of(node &n) {
             } else if (p.in == lane::handlers) {
                 n.for_polls.push_back(std::move(p));
             } else {
-                n.events->arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+                arrive(n, p);
             }
             return true;
         }
         break;
     case 1:
-        if (!n.leaving.empty()) {
-            n.events->left(*take_at(n.leaving, below(n.leaving.size())), MPI_SUCCESS);
+        if (!n.leaving.empty() && !n.holds_packets) {
+            n.events->left(*take_at(n.leaving, below(n.leaving.size())), n.late_send_error);
             return true;
         }
         break;
@@ -138,6 +144,10 @@ engines::engines(int size, thence_am_options options, unsigned seed) : network(s
     options.failed_data = this;
     options.failed = [](const thence_am_failure *f, void *data) {
         auto &all = *static_cast<engines *>(data);
+        if (all.when_told) {
+            all.when_told();
+            return;
+        }
         all.failures.push_back({f->rank, f->error, f->what});
     };
     current = &network;
@@ -231,8 +241,9 @@ int network::start(MPI_Comm, int code) noexcept {
     return code;
 }
 // The others are in it at once, or never.
-int network::end(const std::uint64_t *, const std::atomic<int> &broken) noexcept {
+int network::end(const std::uint64_t packets_to[], const std::atomic<int> &broken) noexcept {
     state_->in->is_ending = true;
+    state_->of->promised.assign(packets_to, packets_to + size_);
     while (state_->in->never_end && broken.load() == MPI_SUCCESS) {
         poll();
     }
@@ -291,6 +302,10 @@ int network::send_no_data(int rank, int tag) noexcept {
     return state_->of->no_data_error;
 }
 
+bool network::is_in_arrived() noexcept {
+    return state_->of->in_arrived != 0;
+}
+
 int network::say_broken(int rank) noexcept {
     state_->in->nodes[static_cast<std::size_t>(rank)].under_way.push_back({rank_, lane::control, {}, 1, true});
     return MPI_SUCCESS;
@@ -321,7 +336,7 @@ int network::poll() noexcept {
     for (std::size_t some = me.for_polls.size(); some != 0; --some) {
         fake::packet_on_its_way p = std::move(me.for_polls.front());
         me.for_polls.pop_front();
-        to_.arrived(p.in, p.from, reinterpret_cast<unsigned char *>(p.content.data()), p.length);
+        fake::arrive(me, p);
     }
     for (std::size_t i = 0; i < me.receives.size();) {
         if (me.receives[i].has_arrived) {
@@ -339,6 +354,7 @@ int network::poll() noexcept {
 }
 
 int network::progress() noexcept {
+    ++state_->of->progressed;
     return MPI_SUCCESS;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A network of several engines in one process, in place of src/am/network.cpp. It decides at random what happens next: a
-// packet or data arrive, a send completes, a wave ends. One thread.
+// packet or data arrive, a send completes, a wave ends. One thread, but
+// where a test lets another one wait in an upcall.
 #pragma once
 
 #include "am/engine.hpp"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -56,16 +58,21 @@ struct node {
     bool in_wave = false;
     bool may_call = true;
     bool holds_data = false;    // that leave
+    bool holds_packets = false; // the same
     bool never_cancels = false; // receives: as if messages were matched with them
     totals given;
     int send_error = MPI_SUCCESS;      // of the next packets
+    int late_send_error = MPI_SUCCESS; // the same, but known only when they leave
     int data_error = MPI_SUCCESS;      // of the next messages with data
     int late_data_error = MPI_SUCCESS; // the same, but known only when they have been started
     int no_data_error = MPI_SUCCESS;   // of messages in their place
     int wave_error = MPI_SUCCESS;
-    std::size_t most_receives = 0; // for data, that are posted
-    std::size_t most_for_this = 0; // packets that were not handled, at most
+    std::vector<std::uint64_t> promised; // packets to each process, which network::end() was called with
+    std::size_t most_receives = 0;       // for data, that are posted
+    std::size_t most_for_this = 0;       // packets that were not handled, at most
     std::size_t most_data_leaving = 0;
+    int progressed = 0;             // how often network::progress() was called
+    std::atomic<int> in_arrived{0}; // threads
 };
 
 class world {
@@ -122,6 +129,7 @@ public:
         std::string what;
     };
     std::vector<told> failures;
+    std::function<void()> when_told; // called in place of noting a failure
 
 private:
     void end_what_is_left_of_broken_ones();

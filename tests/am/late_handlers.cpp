@@ -130,6 +130,32 @@ TEST(quiescence, is_found_though_messages_have_no_handler_and_each_of_them_is_to
     }
 }
 
+// As while a handler runs in its turn: the thread that runs it makes none.
+TEST(progress, is_made_by_other_threads_while_the_handler_of_a_held_message_runs) {
+    engines all(2);
+    int handled = 0;
+    struct seen {
+        engines &all;
+        int &handled;
+    } data{all, handled};
+    const auto handler = [](const thence_am_message *, void *user) -> int {
+        seen &s = *static_cast<seen *>(user);
+        ++s.handled;
+        const int before = s.all.network.nodes[1].progressed;
+        std::thread([&s] { s.all[1].progress(nullptr); }).join();
+        EXPECT_EQ(s.all.network.nodes[1].progressed, before + 1);
+        return MPI_SUCCESS;
+    };
+    all[0].handlers().add(9, {handler, &data, 0});
+    all.send(0, 1, 9);
+    while (all[1].handlers().held() == 0) {
+        all.run_once();
+    }
+    all[1].handlers().add(9, {handler, &data, 0});
+    EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS));
+    EXPECT_EQ(handled, 1);
+}
+
 // Each is taken once, and counted as often in `sent` as it is handled.
 TEST(handler_table, holds_messages_of_several_threads_while_their_handlers_are_registered) {
     constexpr int rounds = 40, threads = 3, of_each = 600, numbers = 16;

@@ -3,7 +3,10 @@
 // fail after they have begun.
 #include "fake_calls.hpp"
 
+#include "core/continuation/request.hpp"
+
 #include <thence/am.h>
+#include <thence/progress.h>
 
 #include <numeric>
 
@@ -65,6 +68,8 @@ TEST_P(am_on_mpi, threads_send_put_get_and_make_progress) {
         ASSERT_EQ(thence_am_memory_register(am_, memory.data(), memory.size() * sizeof(int), &name), MPI_SUCCESS);
         std::vector<int> from(memory.size());
         std::iota(from.begin(), from.end(), 0);
+        thence_am_memory source{}; // gets of what a put writes at the same time would be a race of the program
+        ASSERT_EQ(thence_am_memory_register(am_, from.data(), from.size() * sizeof(int), &source), MPI_SUCCESS);
         std::vector<int> back(memory.size(), -1);
         outcome put;
         outcome got;
@@ -81,7 +86,7 @@ TEST_P(am_on_mpi, threads_send_put_get_and_make_progress) {
                               MPI_SUCCESS);
                     if (i % 8 == 0) {
                         EXPECT_EQ(
-                            thence_am_get(am_, &back[at], sizeof(int), &name, at * sizeof(int), &outcome::note, &got),
+                            thence_am_get(am_, &back[at], sizeof(int), &source, at * sizeof(int), &outcome::note, &got),
                             MPI_SUCCESS);
                     }
                     if (mode != THENCE_AM_ONE_THREAD) {
@@ -136,6 +141,48 @@ TEST_P(am_on_mpi, the_helper_thread_handles_short_messages) {
     EXPECT_EQ(handled, 1);
     EXPECT_NE(by.load(), std::this_thread::get_id());
     EXPECT_EQ(thence_am_free(&am_), MPI_SUCCESS);
+}
+
+// The program destroys what its handlers use when thence_am_free() returns.
+TEST_P(am_on_mpi, a_broken_engine_is_freed_when_the_helper_thread_runs_no_handler_any_more) {
+    using thence::continuation::continuation_request;
+    const auto before = continuation_request::registered_in_all();
+    thence_am_options options{};
+    options.flags = THENCE_AM_HELPER;
+    begin(options);
+    struct slow {
+        std::atomic<bool> runs{false};
+        std::atomic<bool> may_return{false};
+    } call;
+    const auto handler = [](const thence_am_message *, void *data) -> int {
+        slow &s = *static_cast<slow *>(data);
+        s.runs = true;
+        while (!s.may_return) {
+            std::this_thread::yield();
+        }
+        return MPI_SUCCESS;
+    };
+    ASSERT_EQ(thence_am_register(am_, 0, handler, &call, THENCE_AM_SHORT), MPI_SUCCESS);
+    ASSERT_EQ(thence_am_send(am_, 0, 0, nullptr, 0), MPI_SUCCESS);
+    while (!call.runs) {
+        std::this_thread::yield();
+    }
+    script.receive_error = MPI_ERR_INTERN; // so that none is left
+    fail_posted(MPI_ERR_INTERN);
+    progress_of_broken(MPI_ERR_INTERN);
+    std::atomic<bool> is_freed{false};
+    std::thread frees([&] {
+        EXPECT_EQ(thence_am_free(&am_), MPI_ERR_INTERN);
+        is_freed = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(is_freed);
+    call.may_return = true;
+    frees.join();
+    while (continuation_request::registered_in_all() != before) { // the helper thread has posted its receive again
+        thence_progress();
+    }
+    reported();
 }
 
 // Both halves end, and the throttle lets others leave.

@@ -376,6 +376,38 @@ TEST(quiescence, the_end_of_an_engine_is_an_error_if_another_process_breaks_off_
     EXPECT_FALSE(is_clean);
 }
 
+// The other process would wait for it for ever, while this one has ended without an error.
+TEST(quiescence, the_end_of_an_engine_promises_no_packet_that_is_lost) {
+    engines all(2);
+    fake::node &first = all.network.nodes[0];
+    const auto nothing = [](const thence_am_message *, void *) -> int { return MPI_SUCCESS; };
+    all.add(0, nothing, nullptr, THENCE_AM_SHORT);
+    for (int i = 0; i < 3; ++i) {
+        all.send(1, 0, 0);
+    }
+    first.holds_packets = true;
+    first.late_send_error = MPI_ERR_OTHER;
+    while (first.leaving.empty()) { // it returns credits
+        all.run_once();
+    }
+    bool is_quiet = false;
+    int polls = 0;
+    ASSERT_TRUE(all[1].quiesce_then([](int, void *told) { *static_cast<bool *>(told) = true; }, &is_quiet));
+    all.network.meanwhile = [&] {
+        if (!is_quiet) {
+            all[1].progress(nullptr);
+        } else if (++polls == 100) {
+            first.holds_packets = false;
+        }
+    };
+    bool is_clean = false;
+    EXPECT_EQ(all[0].end(is_clean), MPI_SUCCESS);
+    all.network.meanwhile = nullptr;
+    first.holds_packets = false;
+    EXPECT_TRUE(is_clean);
+    EXPECT_EQ(first.promised, std::vector<std::uint64_t>(2, 0));
+}
+
 TEST(quiescence, the_end_of_an_engine_sleeps_while_it_waits_for_one_that_is_under_way) {
     engines all(1);
     bool is_told = false;

@@ -19,6 +19,7 @@ namespace {
 bool fails_in_begin = false;
 bool fails_in_barrier = false;
 bool fails_in_gather = false;
+thence::detail::atomic<int> cancelled{0};
 thread_local int memory_for = -1; // so many allocations; -1: for all
 
 } // namespace
@@ -29,6 +30,10 @@ extern "C" {
 int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                   MPI_Request *request) {
     return fails_in_begin ? int{MPI_ERR_OTHER} : PMPI_Recv_init(buffer, count, type, source, tag, comm, request);
+}
+int MPI_Cancel(MPI_Request *request) {
+    cancelled.fetch_add(1);
+    return PMPI_Cancel(request);
 }
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
     return fails_in_barrier ? int{MPI_ERR_OTHER} : PMPI_Ibarrier(comm, request);
@@ -165,6 +170,28 @@ void program_leaves(bool leaves_scope, const char *what) {
     expect(was_caught == (rank == size - 1), what);
 }
 
+// The program of the last rank leaves the scope after the last step, so that it tells the others, which end there. The
+// library's thread takes that message with one of the receives that are being ended.
+void program_leaves_after_the_last_step() {
+    cancelled.store(0);
+    for (int i = 0; i < 20; ++i) {
+        try {
+            thence::offloader tasks(MPI_COMM_WORLD);
+            tasks.add<nothing>();
+            tasks.begin();
+            tasks.submit<nothing>({}, {}, {});
+            tasks.finish_step();
+            MPI_Barrier(MPI_COMM_WORLD); // as above
+            if (rank == size - 1) {
+                throw left_by_program();
+            }
+        } catch (const left_by_program &) {
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    expect(cancelled.load() == 0, "the end cancels no receive while another thread may match it");
+}
+
 // What is written to standard error while `call` runs.
 template <class Call> std::string told_by(Call call) {
     int ends[2] = {-1, -1};
@@ -232,6 +259,7 @@ int main(int argc, char **argv) {
     one_rank_fails(fails_in_gather, false, "all are told that one cannot tell how long it has waited");
     program_leaves(true, "all are told that the program of one has left the scope");
     program_leaves(false, "all are told that the program of one has not finished its step");
+    program_leaves_after_the_last_step();
     auto late = std::make_unique<thence::offloader>(MPI_COMM_WORLD);
     late->add<nothing>();
     late->begin();

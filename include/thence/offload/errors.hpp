@@ -19,6 +19,15 @@ struct offload_head { // the first message of a task
 };
 // In place of a task: the sender goes on no more.
 inline constexpr offload_head offload_broken_off{-1, 0};
+// The same, of a rank to itself: a receive ends.
+inline constexpr offload_head offload_ends_receive{-2, 0};
+
+// Nobody waits for it. `sent` stays for ever. @return a code of MPI.
+inline int offload_send_alone(const offload_head &sent, int to, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = MPI_Isend(&sent, sizeof sent, MPI_BYTE, to, 0, comm, &request);
+    return code == MPI_SUCCESS ? MPI_Request_free(&request) : code;
+}
 
 class offload_errors {
 public:
@@ -75,10 +84,8 @@ public:
         MPI_Comm_size(comm, &size);
         MPI_Comm_rank(comm, &mine);
         for (int rank = 0; rank < size; ++rank) {
-            MPI_Request sent = MPI_REQUEST_NULL;
-            if (rank != mine && MPI_Isend(&offload_broken_off, sizeof offload_broken_off, MPI_BYTE, rank, 0, comm,
-                                          &sent) == MPI_SUCCESS) {
-                MPI_Request_free(&sent);
+            if (rank != mine) {
+                offload_send_alone(offload_broken_off, rank, comm);
             }
         }
     }

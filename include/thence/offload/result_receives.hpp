@@ -6,7 +6,8 @@
  *         after an exception has left a step.
  *
  *  Invariant: a receive of results is pending only between begin() and ended(). None begins after cancel() has been
- *  called, and cancel() asks MPI only once those that were just beginning are known to it. */
+ *  called, and cancel() asks MPI only once those that were just beginning are known to it. One that was posted but not
+ *  attached is left to MPI, which may write its results at any time. */
 
 #include <thence/detail/cxx20.hpp>
 
@@ -38,10 +39,14 @@ public:
             }
             beginning_++, pending_++;
         }
-        const int code = post(into, source, tag, comm, requests, done, data);
+        int posted = 0;
+        const int code = post(into, source, tag, comm, requests, posted, done, data);
         const std::scoped_lock guard(lock_);
         beginning_--;
-        pending_ -= code != MPI_SUCCESS ? 1 : 0;
+        if (code != MPI_SUCCESS) {
+            pending_--;
+            is_left_to_mpi_ = is_left_to_mpi_ || posted > 0;
+        }
         return code;
     }
     void ended() {
@@ -49,7 +54,7 @@ public:
         pending_--;
     }
     // Those that MPI has matched with a message cannot be cancelled: waits for them, at most so many seconds.
-    // @return whether none is pending.
+    // @return whether none is pending, or left to MPI.
     bool cancel(double seconds) {
         {
             const std::scoped_lock guard(lock_);
@@ -67,13 +72,14 @@ public:
             completions_.poll();
             thence_backoff_pause(&backoff);
         }
-        return true;
+        const std::scoped_lock guard(lock_);
+        return !is_left_to_mpi_;
     }
 
 private:
     int post(std::span<const std::span<std::byte>> into, int source, int tag, MPI_Comm comm, MPI_Request requests[],
-             thence_callback *done, void *data) {
-        int code = MPI_SUCCESS, posted = 0;
+             int &posted, thence_callback *done, void *data) {
+        int code = MPI_SUCCESS;
         for (const std::span<std::byte> &each : into) {
             code = MPI_Irecv(each.data(), static_cast<int>(each.size()), MPI_BYTE, source, tag + posted, comm,
                              &requests[posted]);
@@ -83,8 +89,8 @@ private:
             posted++;
         }
         code = code == MPI_SUCCESS ? completions_.attach_results(posted, requests, done, data) : code;
-        for (int i = 0; code != MPI_SUCCESS && i < posted; ++i) { // nobody would wait for them
-            MPI_Cancel(&requests[i]);
+        // Nobody waits for them. MPI may have matched them with messages, so that to cancel them would have no effect.
+        for (int i = 0; code != MPI_SUCCESS && i < posted; ++i) {
             MPI_Request_free(&requests[i]);
         }
         return code;
@@ -97,7 +103,7 @@ private:
     Completions &completions_;
     std::mutex lock_; // guards what follows. MPI is not called under it
     int beginning_ = 0, pending_ = 0;
-    bool is_cancelled_ = false;
+    bool is_cancelled_ = false, is_left_to_mpi_ = false;
 };
 
 } // namespace thence::detail

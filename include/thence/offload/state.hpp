@@ -54,16 +54,24 @@ public:
     }
     offload_state &operator=(offload_state &&) = delete;
 
-    // After the last step, on all ranks.
-    void end() {
-        for (receive &each : receives_) {
-            MPI_Cancel(&each.request);
+    // After the last step, on all ranks. Messages of this rank to itself end the receives: to cancel them is not safe
+    // while the library's thread makes progress, see thence_cancel(). @return whether that has ended all.
+    bool end() {
+        const int mine = number(comm_, MPI_Comm_rank);
+        for (std::size_t left = receives_.size(); left > 0; --left) {
+            if (!errors_.good(offload_send_alone(offload_ends_receive, mine, comm_))) {
+                return false;
+            }
         }
         completions_.finish();
+        if (failure() != MPI_SUCCESS) { // another rank has broken off meanwhile, and does not free the communicator
+            return false;
+        }
         for (receive &each : receives_) {
             MPI_Request_free(&each.request);
         }
         MPI_Comm_free(&comm_);
+        return true;
     }
 
     void begin() {
@@ -299,15 +307,14 @@ private:
     static int metadata_came(int code, MPI_Status *status, void *data) {
         receive &each = *static_cast<receive *>(data);
         offload_state &self = *each.owner;
-        int cancelled = 0;
-        if (code == MPI_SUCCESS) {
-            MPI_Test_cancelled(status, &cancelled);
-        }
-        if (cancelled != 0 || code != MPI_SUCCESS) {
-            return self.errors_.in_callback_of(code, [] {});
+        if (!self.errors_.good(code)) {
+            return MPI_SUCCESS;
         }
         head first;
         std::memcpy(&first, each.message.data(), sizeof first);
+        if (first.type == offload_ends_receive.type) {
+            return MPI_SUCCESS;
+        }
         if (first.type == offload_broken_off.type) {
             self.errors_.good(MPI_ERR_OTHER);
             return MPI_SUCCESS;
@@ -315,7 +322,7 @@ private:
         return self.errors_.in_callback_of(code, [&] { self.take(each, first, status->MPI_SOURCE); });
     }
     // The receive is pending again before the input can come: with the result of this task the last step may be over,
-    // and end() cancels what is pending.
+    // and end() ends as many receives as there are.
     void take(receive &each, const head &first, int source) {
         remote_task &remote = take_remote();
         remote.source = source, remote.id = first.id;
