@@ -13,12 +13,14 @@ namespace {
 // Until this time MPI does not tell of messages, as if they were on their way. Those that it has told of are counted.
 std::atomic<std::chrono::steady_clock::time_point> arrive_at{};
 std::atomic<int> told_of{0};
+std::atomic<bool> is_called{false};
 
 } // namespace
 
-// Called by the library in place of that of MPI.
-extern "C" __attribute__((visibility("default"))) int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
-                                                                  MPI_Message *message, MPI_Status *status) {
+// Called by the library in place of that of MPI. A static libthence has one of its own, which is taken then.
+extern "C" __attribute__((visibility("default"), weak)) int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
+                                                                        MPI_Message *message, MPI_Status *status) {
+    is_called = true;
     if (std::chrono::steady_clock::now() < arrive_at.load()) {
         *flag = 0;
         return MPI_SUCCESS;
@@ -194,6 +196,12 @@ TEST_F(gaspi_passive_queue, a_callback_waits_for_room_that_the_call_waits_for_to
 }
 
 TEST_F(gaspi, the_end_receives_passive_messages_that_arrive_when_all_processes_are_there) {
+    int flag = 0;
+    MPI_Message none = MPI_MESSAGE_NULL;
+    MPI_Improbe(MPI_PROC_NULL, 0, MPI_COMM_SELF, &flag, &none, MPI_STATUS_IGNORE);
+    if (!is_called) {
+        GTEST_SKIP() << "the library calls its own MPI_Improbe";
+    }
     make(0, 64);
     constexpr int count = 3;
     for (int i = 0; i < count; ++i) {
