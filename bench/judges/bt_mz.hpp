@@ -13,7 +13,7 @@
 namespace measure::bt_mz_runs {
 
 // In the order of the parameter `variant`.
-constexpr std::array names{"forkjoin", "mpi", "waitsome", "callbacks", "omp-tasks", "dataflow"};
+constexpr std::array names{"forkjoin", "mpi", "waitsome", "callbacks", "omp-tasks", "dataflow", "tampi-iwait"};
 constexpr std::size_t fork_join = 0, waitsome = 2, first_with_continuations = 3, first_with_tasks = 4;
 
 struct shape {
