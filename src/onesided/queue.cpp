@@ -3,7 +3,6 @@
 
 #include "core/base/free_list.hpp"
 #include "core/continuation/thread_state.hpp"
-#include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "onesided/wire/transport.hpp"
 
@@ -133,7 +132,7 @@ bool queue::is_complete(pending &each, bool is_oldest, bool makes_progress, int 
     int flag = 0;
     MPI_Status status;
     error = MPI_SUCCESS;
-    if (makes_progress || !engine::can_read_requests || engine::read_complete(each.request)) {
+    if (makes_progress || wire::may_be_complete(each.request)) {
         error = mpi::table.Test(&each.request, &flag, &status);
     }
     if (error == MPI_SUCCESS && flag == 0 && each.is_hopeless()) {

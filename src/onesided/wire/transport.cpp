@@ -3,7 +3,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
-#include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/backoff.hpp"
 
@@ -16,10 +15,6 @@ namespace thence::wire {
 namespace {
 
 using mpi::table;
-
-bool may_be_complete(MPI_Request request) noexcept {
-    return !engine::can_read_requests || engine::read_complete(request);
-}
 
 } // namespace
 

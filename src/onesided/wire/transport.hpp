@@ -15,6 +15,7 @@
 #include "core/base/linked_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
+#include "core/engine/is_complete.hpp"
 #include "core/mpi/posted_receives.hpp"
 #include "onesided/wire/packet.hpp"
 #include "onesided/wire/sequence.hpp"
@@ -39,6 +40,11 @@ public:
 protected:
     ~receiver() = default;
 };
+
+// False where MPI's request says, without progress, that it is pending. Then MPI_Test need not be called.
+inline bool may_be_complete(MPI_Request request) noexcept {
+    return !engine::can_read_requests || engine::read_complete(request);
+}
 
 class THENCE_INTERNAL transport {
 public:
