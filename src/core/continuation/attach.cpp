@@ -5,7 +5,6 @@
 
 #include "core/continuation/complete.hpp"
 #include "core/continuation/observe.hpp"
-#include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
