@@ -214,7 +214,8 @@ def windows_that_the_raised_level_forbids_are_told(given):
         return SKIPPED  # Open MPI 5 has no such component
     assert "has failed" not in plain.stderr, plain
     done = given.on_ranks(2, "--progress", "--", *program)
-    assert done.returncode == 0 or "MPI_THREAD_MULTIPLE" in done.stderr, done  # the default error handler: by MPI itself
+    err_win = 53  # the default error handler ends the program with the class; the text of Open MPI 4.1 is sometimes lost
+    assert done.returncode in (0, err_win), done
     refused = 2 if done.returncode != 0 else 0
     goes_on = given.on_ranks(2, "--progress", "--", given.beside("unusual_program"), "window")
     assert goes_on.returncode == 7, goes_on
