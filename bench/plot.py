@@ -151,7 +151,7 @@ def draw_lines(benchmark, panels, path):
         at.set_xscale("log", base=2)
         at.set_yscale("log")
         ticks = sorted({x for points in lines.values() for x in points})
-        at.set_xticks(ticks, [str(x) for x in ticks], fontsize=7, rotation=30)
+        at.set_xticks(ticks, [f"{x:g}" for x in ticks], fontsize=7, rotation=30)
         at.set_xlabel(x_label)
         at.set_ylabel(y_label)
         at.set_title(title, fontsize=9)
@@ -211,9 +211,22 @@ def draw_pingpong(benchmark, path):
                            for label, lines in zip(("microseconds per round trip", "times the round trip"), both)], path)
 
 
+def draw_wake_curve(benchmark, path):
+    """Draws how late a callback runs by the time for which nothing has arrived, and the same for MPI_Wait."""
+    panels = {}  # where: {line: {milliseconds: delay}}
+    for figure in benchmark["figures"]:
+        waited, where = figure["name"].removeprefix("after ").split(" ms, ")
+        lines = panels.setdefault(where, {})
+        for line, side in (("callback, run by the helper thread", "ours"), ("MPI_Wait", "baseline")):
+            lines.setdefault(line, {})[float(waited)] = figure[side]
+    draw_lines(benchmark, [(where, "milliseconds without a message", "microseconds until it is known", lines)
+                           for where, lines in panels.items()], path)
+
+
 CHARTS = {"ring_modes": draw_modes, "completion_modes": draw_modes, "ring_in_flight": draw_rings,
           "stream_threads": draw_stream_threads,
-          "threads_vs_processes": draw_threads_vs_processes, "pingpong": draw_pingpong}
+          "threads_vs_processes": draw_threads_vs_processes, "pingpong": draw_pingpong,
+          "wake_curve": draw_wake_curve}
 
 
 def main():

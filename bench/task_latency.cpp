@@ -18,7 +18,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -130,17 +129,6 @@ double share_of_waiting(thence::flow *flow) {
     });
 }
 
-// The share of a processor that this rank gets while both ranks spin. If it is much less than 1, other processes use the
-// processors, and latencies would be those of the scheduler.
-double share_while_spinning() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    return share_of([start = now()] {
-               while (now() - start < 300000000) {
-               }
-           }) /
-           100;
-}
-
 void send_after(nanoseconds pause) {
     MPI_Barrier(MPI_COMM_WORLD);
     measure::sleep_for(pause);
@@ -165,7 +153,7 @@ void wait_and_task(measure::work &work, thence::flow &flow, int rounds) {
 // The same, beside busy processes that the judge has started.
 void beside_others(measure::work &work) {
     const int rounds = work.quick() ? 30 : 200;
-    work.result("free_processor", share_while_spinning());
+    work.result("free_processor", measure::share_while_spinning());
     if (work.rank() == 1) {
         for (int i = 0; i < 2 * rounds; ++i) {
             send_after(pause_of(i / 2));
@@ -185,7 +173,7 @@ void beside_others(measure::work &work) {
 void both(measure::work &work) {
     const int rounds = work.quick() ? 30 : 200;
     constexpr nanoseconds second = 1000000000;
-    work.result("free_processor", share_while_spinning());
+    work.result("free_processor", measure::share_while_spinning());
     if (work.rank() == 1) {
         for (int i = 0; i < 2 * rounds; ++i) {
             send_after(pause_of(i / 2));
@@ -210,12 +198,7 @@ void both(measure::work &work) {
 }
 
 void judge(measure::session &session) {
-    const measure::numbers found = session.together(2, {.work = "both"});
-    if (found.at("free_processor") < 0.9) {
-        throw std::runtime_error(
-            "a thread that spins got only " + std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
-            "% of a processor. This benchmark needs two free processors; run it when the machine is idle");
-    }
+    const measure::numbers found = measure::with_free_processors(session, 2, {.work = "both"});
     char wake_up[160];
     std::snprintf(wake_up, sizeof wake_up, "on this machine the wake-up of one thread takes %.3g microseconds (median)",
                   found.at("wake_up"));

@@ -1,96 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message arrives while all workers sleep and the helper thread is on. Measured are the time until its callback runs,
 // and the share of a processor that waiting takes. Both are compared with a thread that blocks in MPI_Wait.
-//
-// Rank 1 sleeps, then sends the current time. Both ranks read the same clock of one machine.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"
+#include "wake/message.hpp"
 
 #include <cstdio>
-#include <semaphore>
-#include <stdexcept>
 #include <sys/prctl.h>
-#include <thence/thence.h>
 
 namespace {
 
 using measure::nanoseconds;
-using measure::now;
 using measure::processor_time;
 using measure::sleep_for;
-
-class receiver {
-public:
-    receiver() { thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr_); }
-    ~receiver() { thence_free(&cr_); }
-    receiver(const receiver &) = delete;
-    receiver &operator=(const receiver &) = delete;
-
-    // Each waits for one message and returns the time from its sending until the receiver is notified.
-    nanoseconds by_wait() {
-        MPI_Request receive;
-        MPI_Irecv(&sent_, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, &receive);
-        MPI_Wait(&receive, MPI_STATUS_IGNORE);
-        return now() - sent_;
-    }
-    nanoseconds by_callback() {
-        MPI_Request receive;
-        int complete = 0;
-        MPI_Irecv(&sent_, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, &receive);
-        thence_attach(1, &receive, arrived, this, 0, MPI_STATUSES_IGNORE, cr_, &complete);
-        if (complete != 0) {
-            known_ = now();
-        } else {
-            woken_.acquire(); // no MPI call: the worker sleeps
-        }
-        return known_ - sent_;
-    }
-
-private:
-    static int arrived(int, MPI_Status *, void *data) {
-        auto *self = static_cast<receiver *>(data);
-        self->known_ = now();
-        self->woken_.release();
-        return MPI_SUCCESS;
-    }
-    MPI_Request cr_ = MPI_REQUEST_NULL;
-    nanoseconds sent_ = 0;
-    nanoseconds known_ = 0;
-    std::binary_semaphore woken_{0};
-};
-
-enum class method { wait, callback };
-
-struct wait_result {
-    nanoseconds late;       // time since the message was sent
-    double processor_share; // processor time divided by the time waited
-};
-
-class exchange {
-public:
-    explicit exchange(int rank) : rank_(rank) {}
-
-    // Rank 1 sends after `pause`; rank 0 waits with the given method.
-    wait_result once(method how, nanoseconds pause) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank_ == 1) {
-            sleep_for(pause);
-            nanoseconds sent = now();
-            MPI_Send(&sent, 1, MPI_LONG_LONG, 0, 0, MPI_COMM_WORLD);
-            return {0, 0};
-        }
-        const nanoseconds start = now();
-        const nanoseconds processor = processor_time();
-        const nanoseconds late = how == method::wait ? receiver_.by_wait() : receiver_.by_callback();
-        const double share = static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
-        return {late, share};
-    }
-
-private:
-    int rank_;
-    receiver receiver_;
-};
+using wake::exchange;
+using wake::method;
+using wake::wait_result;
 
 struct findings {
     std::vector<double> late; // microseconds
@@ -107,17 +33,6 @@ void repeat(exchange &pair, int count, nanoseconds shortest, nanoseconds step, f
             into.share.push_back(found.processor_share);
         }
     }
-}
-
-// The share of a processor that this rank gets while both ranks spin. If it is much less than 1, other processes use
-// the processors, and latencies would be those of the scheduler.
-double share_of_processor() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const nanoseconds start = now();
-    const nanoseconds processor = processor_time();
-    while (now() - start < 300000000) {
-    }
-    return static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
 }
 
 // The processor time of one sleep of 20 microseconds, in microseconds. The helper thread sleeps about so long when it
@@ -143,7 +58,7 @@ void wait_and_callback(measure::work &work, exchange &pair) {
 }
 
 void both(measure::work &work) {
-    work.result("free_processor", share_of_processor());
+    work.result("free_processor", measure::share_while_spinning());
     exchange pair(work.rank());
     wait_and_callback(work, pair);
     findings long_wait;
@@ -158,7 +73,7 @@ void both(measure::work &work) {
 
 // The same, beside busy processes that the judge has started.
 void beside_others(measure::work &work) {
-    work.result("free_processor", share_of_processor());
+    work.result("free_processor", measure::share_while_spinning());
     exchange pair(work.rank());
     wait_and_callback(work, pair);
 }
@@ -176,12 +91,7 @@ std::string smallest_ratio(double sleep, double wait) {
 }
 
 void judge(measure::session &session) {
-    const measure::numbers found = session.together(2, {.work = "both"});
-    if (found.at("free_processor") < 0.9) {
-        throw std::runtime_error(
-            "a thread that spins got only " + std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
-            "% of a processor. This benchmark needs two free processors; run it when the machine is idle");
-    }
+    const measure::numbers found = measure::with_free_processors(session, 2, {.work = "both"});
     const auto latency = [&](const std::string &name, const std::string &suffix, const std::string &note) {
         const double ours = found.at("callback" + suffix);
         const double baseline = found.at("wait" + suffix);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/busy_processes.hpp"
 
+#include "measure/clock.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mpi.h>
 #include <sched.h>
 #include <stdexcept>
 #include <string>
@@ -12,6 +15,14 @@
 #include <unistd.h>
 
 namespace measure {
+
+namespace {
+
+std::string percent(double share) {
+    return std::to_string(static_cast<int>(share * 100)) + "%";
+}
+
+} // namespace
 
 int processors() {
     cpu_set_t mine;
@@ -52,14 +63,34 @@ void busy_processes::end() noexcept {
     started_.clear();
 }
 
+double share_while_spinning() {
+    constexpr nanoseconds time = 300'000'000;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const nanoseconds start = now();
+    const nanoseconds processor = processor_time();
+    while (now() - start < time) {
+    }
+    return static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
+}
+
+numbers with_free_processors(session &in, int ranks, const job &what) {
+    numbers found = in.together(ranks, what);
+    if (found.at("free_processor") < 0.9) {
+        throw std::runtime_error("a thread that spins got only " + percent(found.at("free_processor")) +
+                                 " of a processor. This benchmark needs a free processor for each rank; run it when "
+                                 "the machine is idle");
+    }
+    return found;
+}
+
 numbers beside_busy_processes(session &in, int ranks, const job &what) {
     const busy_processes others(processors());
     numbers found = in.together(ranks, what);
     if (found.at("free_processor") < 0.3) {
-        throw std::runtime_error(
-            "beside one busy process per processor, a thread that spins got only " +
-            std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
-            "% of a processor in place of half: other processes run, too. Run it when the machine is idle");
+        throw std::runtime_error("beside one busy process per processor, a thread that spins got only " +
+                                 percent(found.at("free_processor")) +
+                                 " of a processor in place of half: other processes run, too. Run it when the machine "
+                                 "is idle");
     }
     return found;
 }

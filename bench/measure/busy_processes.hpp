@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Used by the judge: processes that compute without end beside what is measured, as on a machine that is shared.
+// What runs beside a measurement: nothing, or processes of the judge that compute without end, as on a machine that is
+// shared.
 #pragma once
 
 #include "measure/session.hpp"
@@ -28,8 +29,15 @@ private:
     std::vector<pid_t> started_;
 };
 
-// Runs the work in `ranks` processes beside one busy process per processor. Throws std::runtime_error if its result
-// `free_processor`, the share of a processor that a thread that spins has got, shows that other processes run, too.
+// Called by all ranks of the measured program: the share of a processor that this one gets while all of them spin, the
+// result `free_processor`. If it is much less than 1, other processes use the processors, and latencies would be those
+// of the scheduler.
+double share_while_spinning();
+
+// Each runs the work in `ranks` processes. Throws std::runtime_error if its result `free_processor` shows that other
+// processes run, besides those that are meant to.
+numbers with_free_processors(session &in, int ranks, const job &what);
+// Beside one busy process per processor.
 numbers beside_busy_processes(session &in, int ranks, const job &what);
 
 } // namespace measure

@@ -18,7 +18,8 @@ from command import ENGINES, SKIPPED, main, run, succeed  # noqa: E402
 
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "attach_each", "linked_unused",
-    "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
+    "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu",
+    "wake_latency", "wake_curve",
     "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov",
     "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "threads_vs_processes",
     "stream_threads", "progress", "overlap", "overlap_cost", "oversubscribed", "idle_waiter",
