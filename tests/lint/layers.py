@@ -24,6 +24,7 @@ SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queue
 # Rooms that may include and name only these others.
 SRC_ONLY = {
     "tbb/workers": set(),
+    "tbb/senders": {"core/base"},
     "tbb/pools": {"tbb/workers"},
     "tbb/queues": {"core/base", "tbb/workers"},
     "dataflow": {"core/base", "tbb/workers"},
