@@ -34,24 +34,14 @@ bool watch_over_all::gives_up() noexcept {
     return false;
 }
 
-namespace {
-
-constexpr thence_backoff for_other_processes() noexcept {
-    return progress::backoff_with(20'000, 256);
-}
-
-} // namespace
-
 int complete(MPI_Request &request, space *world) noexcept {
     std::optional<watch_over_all> watch;
     if (world != nullptr) {
         watch.emplace(*world);
     }
-    thence_backoff backoff = for_other_processes();
-    for (;;) {
-        int flag = 0;
-        const int code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS || flag != 0) {
+    thence_backoff backoff = progress::backoff_of_short_wait();
+    for (int code = MPI_SUCCESS;;) {
+        if (mpi::has_ended(request, code)) {
             return code;
         }
         if (watch && watch->gives_up()) {
@@ -138,7 +128,7 @@ int space::tell_counts() noexcept {
 
 // False: a process is gone.
 bool space::wait_until_packets_have_left() noexcept {
-    thence_backoff backoff = for_other_processes();
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (watch_over_all watch(*this); wires_->any_under_way();) {
         if (watch.gives_up()) {
             return false;
@@ -164,7 +154,7 @@ int space::drain() noexcept {
     const int code = tell_counts();
     const std::uint64_t *const expected = counts_.get() + count;
     watch_over_all watch(*this);
-    thence_backoff backoff = for_other_processes();
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
             ++i;
@@ -215,7 +205,7 @@ int space::wait_for_uncounted() noexcept {
     }
     const int code = tell_counts();
     watch_over_all watch(*this);
-    thence_backoff backoff = for_other_processes();
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
         if (uncounted_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
             ++i;

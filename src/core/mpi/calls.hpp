@@ -102,6 +102,18 @@ void load_type_calls() noexcept;
 // Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
 int report(int code) noexcept;
 
+// Tests an operation whose status nobody wants. True if it has ended: it is complete, or MPI has returned an error,
+// `code`.
+inline bool has_ended(MPI_Request &request, int &code) noexcept {
+    int flag = 0;
+    code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag != 0;
+}
+inline bool has_ended(MPI_Request &request) noexcept {
+    int code = MPI_SUCCESS;
+    return has_ended(request, code);
+}
+
 // An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
 const MPI_Status &empty_status() noexcept;
 
