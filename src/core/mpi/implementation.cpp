@@ -83,11 +83,9 @@ bool finalize_may_not_return(std::string_view version, int ranks, const char *on
 }
 
 bool finalize_may_not_return() noexcept {
-    const std::string version = whole_version();
-    int ranks = 2;
-    return finalize_may_not_return(version, ranks, nullptr) && // else nobody asks for the ranks
-           table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS &&
-           finalize_may_not_return(version, ranks, std::getenv("MPI_LOCALNRANKS"));
+    int ranks = 1;
+    return table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS &&
+           finalize_may_not_return(whole_version(), ranks, std::getenv("MPI_LOCALNRANKS"));
 }
 
 bool finalize_forbids_other_threads() noexcept {
