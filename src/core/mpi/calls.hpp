@@ -49,9 +49,16 @@ namespace thence::mpi {
 #else
 #define THENCE_MPI_LARGE(X)
 #endif
+// MPI's tool interface, see request_poll_frequency.cpp. The fake MPI has none.
+#if defined(MPICH_VERSION) && !defined(I_MPI_VERSION)
+#define THENCE_MPI_TOOL_CALLS(X)                                                                                      \
+    X(T_init_thread) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write) X(T_cvar_handle_free)
+#else
+#define THENCE_MPI_TOOL_CALLS(X)
+#endif
 #define THENCE_MPI_TABLE(X)                                                                                           \
     THENCE_MPI_CALLS(X) THENCE_MPI_TYPE_CALLS(X) THENCE_MPI_MESSAGE_CALLS(X) THENCE_MPI_STREAM_CALLS(X)               \
-    THENCE_MPI_COLLECTIVES(X) THENCE_MPI_LARGE(X)
+    THENCE_MPI_COLLECTIVES(X) THENCE_MPI_LARGE(X) THENCE_MPI_TOOL_CALLS(X)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.
