@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that are not in use, to be used again: a list, linked by their member `next`, the last one first.
 //
-// free_list is not thread-safe: the list belongs to one thread, or a lock of its owner guards it. shared_free_list has a
-// lock of its own. Neither owns the objects: where they are made by take_or_make(), the owner calls delete_all(), or
-// they stay to the end of the process.
+// free_list is not thread-safe: the list belongs to one thread, or a lock of its owner guards it. shared_free_list has
+// its own lock. Neither owns the objects: where they are made by take_or_make(), the owner calls delete_all(), or they
+// stay to the end of the process.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
