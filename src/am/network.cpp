@@ -4,7 +4,6 @@
 #include "am/scope.hpp"
 
 #include <thence/detail/send_alone.hpp>
-#include <thence/progress.h>
 
 #include <algorithm>
 #include <mutex>

@@ -4,7 +4,6 @@
 #include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/implementation.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/source.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
