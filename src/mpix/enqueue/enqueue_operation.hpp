@@ -3,8 +3,10 @@
 // and what the user is told.
 #pragma once
 
+#include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
 #include "mpix/queues/queue.hpp"
+#include "mpix/streams/communicator.hpp"
 
 #include <span>
 
