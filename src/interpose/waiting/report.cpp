@@ -207,14 +207,15 @@ std::vector<rank_report> gather_reports(const rank_report &own, base::nanosecond
                                         MPI_COMM_WORLD, &request);
     bool said = false;
     bool gives_up = false;
-    const bool complete = code == MPI_SUCCESS && test_until_complete(request, [&](base::nanoseconds waited) {
+    const auto goes_on = [&](base::nanoseconds waited) {
         if (waited >= says_after && !std::exchange(said, true)) {
             diagnose::print_to_stderr("THENCE_REPORT: this rank waits for the figures of others. If not all ranks of "
                                       "MPI_COMM_WORLD have THENCE_REPORT set, set it for all of them or for none\n");
         }
         gives_up = waited >= gives_up_after;
         return !gives_up;
-    });
+    };
+    const bool complete = code == MPI_SUCCESS && test_until_complete(request, goes_on);
     if (gives_up) {
         given_up = sent.release();
         return rank == 0 ? std::vector<rank_report>{own} : std::vector<rank_report>();
