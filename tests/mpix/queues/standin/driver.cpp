@@ -215,7 +215,7 @@ EXPORT result cuStreamIsCapturing(void *handle, int *status) {
     if (named == nullptr) {
         return invalid_handle;
     }
-    *status = its->capturing ? 1 : 0;
+    *status = named->capturing ? 1 : 0;
     return success;
 }
 EXPORT result cuMemHostAlloc(void **memory, std::size_t bytes, unsigned flags) {
