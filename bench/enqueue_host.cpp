@@ -12,9 +12,9 @@ using measure::batch;
 using measure::bytes;
 
 void enqueue(measure::work &work) {
-    thence_host_queue *its = nullptr;
-    thence_host_queue_create(&its);
-    const thence_queue queue = thence_host_queue_handle(its);
+    thence_host_queue *host_queue = nullptr;
+    thence_host_queue_create(&host_queue);
+    const thence_queue queue = thence_host_queue_handle(host_queue);
     MPI_Info info = MPI_INFO_NULL;
     thence_stream stream = THENCE_STREAM_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -31,12 +31,12 @@ void enqueue(measure::work &work) {
                 thence_send_enqueue(m.out[k].data(), bytes, MPI_BYTE, 0, k, comm);
                 thence_recv_enqueue(m.in[k].data(), bytes, MPI_BYTE, 0, k, comm, MPI_STATUS_IGNORE);
             }
-            thence_host_queue_synchronize(its);
+            thence_host_queue_synchronize(host_queue);
         }
     });
     MPI_Comm_free(&comm);
     thence_stream_free(&stream);
-    thence_host_queue_destroy(&its);
+    thence_host_queue_destroy(&host_queue);
 }
 
 // The same order of operations.

@@ -25,9 +25,9 @@ int cancel(void *, int) {
     return MPI_SUCCESS;
 }
 int poll(void *state, MPI_Status *) {
-    const item &its = *static_cast<item *>(state);
-    if (its.ended) {
-        MPI_Grequest_complete(its.request);
+    const item &operation = *static_cast<item *>(state);
+    if (operation.ended) {
+        MPI_Grequest_complete(operation.request);
     }
     return MPI_SUCCESS;
 }
@@ -35,8 +35,8 @@ int wait_for(int, void **, double, MPI_Status *) {
     return MPI_SUCCESS;
 }
 
-void start(item &its) {
-    thence_grequest_start(query, free_nothing, cancel, poll, nullptr, &its, &its.request);
+void start(item &operation) {
+    thence_grequest_start(query, free_nothing, cancel, poll, nullptr, &operation, &operation.request);
 }
 
 void plain(measure::work &work) {
@@ -157,15 +157,15 @@ void judge(measure::session &session) {
                  .ours = beside.value,
                  .baseline = alone.value});
     if (session.alone({.work = "has_native"}).at("has") != 0) {
-        const measure::sample its =
+        const measure::sample native =
             session.instructions(measure::without_interposition({.work = "native"}, "grequest"));
         session.add({.name = "start to wait",
-                     .found = measure::ratio(alone, its),
+                     .found = measure::ratio(alone, native),
                      .unit = "times the instructions",
                      .against = "this MPI's own MPIX_Grequest_start, whose MPI_Wait makes no progress",
                      .side_unit = "instructions per request",
                      .ours = alone.value,
-                     .baseline = its.value});
+                     .baseline = native.value});
     }
 }
 

@@ -24,318 +24,301 @@ extern "C" {
 /* Configuration. */
 
 /** @brief The configuration in force. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_get(gaspi_config_t *const config);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_get(gaspi_config_t *config);
 
 /** @brief Sets it, before gaspi_proc_init(). `GASPI_ERR_CONFIG`: after that, or a value is out of range. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_set(const gaspi_config_t new_config);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_set(gaspi_config_t new_config);
 
 /** @brief The version of the interface: 1.6. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_version(float *const version);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_version(float *version);
 
 /* Processes. */
 
 /** @brief Begins, collective over all processes. It initializes MPI if the program has not; then gaspi_proc_term()
  *         ends MPI. As `MPI_Init` it has no time-out: it waits until all processes have called it. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_init(const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_init(gaspi_timeout_t timeout_ms);
 
 /** @brief Ends, collective over all processes, after all operations on all queues are complete. `GASPI_TIMEOUT`:
  *         call it again. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_term(const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_term(gaspi_timeout_t timeout_ms);
 
 /** @brief The rank of this process, that of `MPI_COMM_WORLD`. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_rank(gaspi_rank_t *const rank);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_rank(gaspi_rank_t *rank);
 
 /** @brief The number of processes. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_num(gaspi_rank_t *const proc_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_num(gaspi_rank_t *proc_num);
 
 /** @brief Always an error: MPI ends no single process. `GASPI_ERR_INV_RANK` for the rank of the caller. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_kill(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_kill(gaspi_rank_t rank, gaspi_timeout_t timeout_ms);
 
 /** @brief Does nothing: all processes are connected. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_connect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_connect(gaspi_rank_t rank, gaspi_timeout_t timeout_ms);
 
 /** @brief Does nothing. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_disconnect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_disconnect(gaspi_rank_t rank, gaspi_timeout_t timeout_ms);
 
 /* Groups. */
 
 /** @brief Makes an empty group. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_create(gaspi_group_t *const group);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_create(gaspi_group_t *group);
 
 /** @brief Frees a group. `GASPI_GROUP_ALL` cannot be freed. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_delete(const gaspi_group_t group);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_delete(gaspi_group_t group);
 
 /** @brief Adds a rank, before gaspi_group_commit(). */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_add(const gaspi_group_t group, const gaspi_rank_t rank);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_add(gaspi_group_t group, gaspi_rank_t rank);
 
 /** @brief Ends the making of a group. Collective over its ranks. `GASPI_TIMEOUT`: call it again. Processes meet which
  *         have added the same ranks; one that has added others waits as long as its time-out lets it. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_commit(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_commit(gaspi_group_t group, gaspi_timeout_t timeout_ms);
 
 /** @brief The number of groups. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_num(gaspi_number_t *const group_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_num(gaspi_number_t *group_num);
 
 /** @brief The number of ranks of a group. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_size(const gaspi_group_t group, gaspi_number_t *const group_size);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_size(gaspi_group_t group, gaspi_number_t *group_size);
 
 /** @brief The ranks of a group, ascending. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_ranks(const gaspi_group_t group, gaspi_rank_t *const group_ranks);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_ranks(gaspi_group_t group, gaspi_rank_t *group_ranks);
 
 /** @brief The largest number of groups. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_max(gaspi_number_t *const group_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_max(gaspi_number_t *group_max);
 
 /* Segments. */
 
 /** @brief Makes a segment of new memory, which is zero. Local. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_alloc(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
-                                                       const gaspi_alloc_t alloc_policy);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_alloc(gaspi_segment_id_t segment_id, gaspi_size_t size,
+                                                       gaspi_alloc_t alloc_policy);
 
 /** @brief Frees the part of this process. Those of others stay usable. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_delete(const gaspi_segment_id_t segment_id);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_delete(gaspi_segment_id_t segment_id);
 
 /** @brief Lets another process use the part of this one. `GASPI_TIMEOUT`: call it again. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                                          const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_register(gaspi_segment_id_t segment_id, gaspi_rank_t rank,
+                                                          gaspi_timeout_t timeout_ms);
 
 /** @brief Makes a segment and registers it with all of a group. Collective over the group. `GASPI_TIMEOUT`: call
  *         it again. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
-                                                        const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
-                                                        const gaspi_alloc_t alloc_policy);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_create(gaspi_segment_id_t segment_id, gaspi_size_t size,
+                                                        gaspi_group_t group, gaspi_timeout_t timeout_ms,
+                                                        gaspi_alloc_t alloc_policy);
 
 /** @brief Makes a segment of memory of the program. Local. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_bind(const gaspi_segment_id_t segment_id,
-                                                      const gaspi_pointer_t pointer, const gaspi_size_t size,
-                                                      const gaspi_memory_description_t memory_description);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_bind(gaspi_segment_id_t segment_id, gaspi_pointer_t pointer,
+                                                      gaspi_size_t size, gaspi_memory_description_t memory_description);
 
 /** @brief gaspi_segment_create() with memory of the program. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_use(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
-                                                     const gaspi_size_t size, const gaspi_group_t group,
-                                                     const gaspi_timeout_t timeout_ms,
-                                                     const gaspi_memory_description_t memory_description);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_use(gaspi_segment_id_t segment_id, gaspi_pointer_t pointer,
+                                                     gaspi_size_t size, gaspi_group_t group, gaspi_timeout_t timeout_ms,
+                                                     gaspi_memory_description_t memory_description);
 
 /** @brief The number of segments of this process. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_num(gaspi_number_t *const segment_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_num(gaspi_number_t *segment_num);
 
 /** @brief Their numbers, ascending, at most `num`. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_list(const gaspi_number_t num,
-                                                      gaspi_segment_id_t *const segment_id_list);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_list);
 
 /** @brief Where the part of this process is. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_ptr(gaspi_segment_id_t segment_id, gaspi_pointer_t *ptr);
 
 /** @brief The largest number of segments. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_max(gaspi_number_t *const segment_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_max(gaspi_number_t *segment_max);
 
 /* One-sided operations. `GASPI_QUEUE_FULL`, and nothing was posted: the queue has no room below
    gaspi_queue_size_max(), and gaspi_wait() makes some; or 4,096 messages to the rank are under way, and the program
    calls again later. */
 
 /** @brief Copies from a part of this process to a part of another. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_write(const gaspi_segment_id_t segment_id_local,
-                                               const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                               const gaspi_segment_id_t segment_id_remote,
-                                               const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                               const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                               gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                               gaspi_offset_t offset_remote, gaspi_size_t size, gaspi_queue_id_t queue,
+                                               gaspi_timeout_t timeout_ms);
 
 /** @brief Copies from a part of another process to one of this process. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_read(const gaspi_segment_id_t segment_id_local,
-                                              const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                              const gaspi_segment_id_t segment_id_remote,
-                                              const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                              const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                              gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                              gaspi_offset_t offset_remote, gaspi_size_t size, gaspi_queue_id_t queue,
+                                              gaspi_timeout_t timeout_ms);
 
 /** @brief Several writes. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_list(const gaspi_number_t num,
-                                                    gaspi_segment_id_t *const segment_id_local,
-                                                    gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                    gaspi_segment_id_t *const segment_id_remote,
-                                                    gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                                    gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                                    gaspi_segment_id_t *segment_id_remote,
+                                                    gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                                                    gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /** @brief Several reads. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                                   gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                   gaspi_segment_id_t *const segment_id_remote,
-                                                   gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                   const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                                   gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                                   gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                                   gaspi_size_t *size, gaspi_queue_id_t queue,
+                                                   gaspi_timeout_t timeout_ms);
 
 /** @brief Sets a notification at another process, after all writes to it before on this queue. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
-                                                const gaspi_notification_id_t notification_id,
-                                                const gaspi_notification_t notification_value,
-                                                const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify(gaspi_segment_id_t segment_id_remote, gaspi_rank_t rank,
+                                                gaspi_notification_id_t notification_id,
+                                                gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+                                                gaspi_timeout_t timeout_ms);
 
 /** @brief A write, and a notification that is seen after it. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_notify(const gaspi_segment_id_t segment_id_local,
-                                                      const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                      const gaspi_segment_id_t segment_id_remote,
-                                                      const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                      const gaspi_notification_id_t notification_id,
-                                                      const gaspi_notification_t notification_value,
-                                                      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                      gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                                      gaspi_offset_t offset_remote, gaspi_size_t size,
+                                                      gaspi_notification_id_t notification_id,
+                                                      gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+                                                      gaspi_timeout_t timeout_ms);
 
 /** @brief Several writes, and a notification that is seen after them. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_notification_t notification_value,
-    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+    gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local, gaspi_rank_t rank,
+    gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote, gaspi_size_t *size,
+    gaspi_segment_id_t segment_id_notification, gaspi_notification_id_t notification_id,
+    gaspi_notification_t notification_value, gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /** @brief A read. When the data are here, the notification of the local part gets the value 1. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_notify(const gaspi_segment_id_t segment_id_local,
-                                                     const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                     const gaspi_segment_id_t segment_id_remote,
-                                                     const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                     const gaspi_notification_id_t notification_id,
-                                                     const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                     gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                                     gaspi_offset_t offset_remote, gaspi_size_t size,
+                                                     gaspi_notification_id_t notification_id, gaspi_queue_id_t queue,
+                                                     gaspi_timeout_t timeout_ms);
 
 /** @brief Several reads. When all data are here, the notification of the local part gets the value 1. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list_notify(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                                          gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                                          gaspi_segment_id_t *segment_id_remote,
+                                                          gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                                                          gaspi_segment_id_t segment_id_notification,
+                                                          gaspi_notification_id_t notification_id,
+                                                          gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /** @brief Waits until all operations that were posted to the queue before are locally complete: what was written may be
  *         written again. It does not say that a write has arrived; a notification after it does, or a read of the same
  *         rank on the same queue, once it is complete. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_wait(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /* Notifications. */
 
 /** @brief Waits until one of `num` notifications of this process is not zero. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
-                                                         const gaspi_notification_id_t notification_begin,
-                                                         const gaspi_number_t num,
-                                                         gaspi_notification_id_t *const first_id,
-                                                         const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_waitsome(gaspi_segment_id_t segment_id_local,
+                                                         gaspi_notification_id_t notification_begin, gaspi_number_t num,
+                                                         gaspi_notification_id_t *first_id, gaspi_timeout_t timeout_ms);
 
 /** @brief Takes the value, and resets it to zero, in one atomic step. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
-                                                      const gaspi_notification_id_t notification_id,
-                                                      gaspi_notification_t *const old_notification_val);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_reset(gaspi_segment_id_t segment_id_local,
+                                                      gaspi_notification_id_t notification_id,
+                                                      gaspi_notification_t *old_notification_val);
 
 /* Queues. */
 
 /** @brief How many operations of a queue gaspi_wait() or gaspi_request_wait() has not taken off, complete or not. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size(gaspi_queue_id_t queue, gaspi_number_t *queue_size);
 
 /** @brief The number of queues. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_num(gaspi_number_t *const queue_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_num(gaspi_number_t *queue_num);
 
 /** @brief How many operations a queue can have, as gaspi_queue_size() counts them. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size_max(gaspi_number_t *const queue_size_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size_max(gaspi_number_t *queue_size_max);
 
 /** @brief The largest number of queues. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_max(gaspi_number_t *const queue_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_max(gaspi_number_t *queue_max);
 
 /** @brief Makes one more queue. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_create(gaspi_queue_id_t *queue, gaspi_timeout_t timeout_ms);
 
 /** @brief Frees a queue that gaspi_queue_create() made. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_delete(const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_delete(gaspi_queue_id_t queue);
 
 /** @brief Waits as gaspi_wait(), and forgets errors. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_purge(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_purge(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /* Passive communication. */
 
 /** @brief Sends to a process that calls gaspi_passive_receive(). The data may be written again on return. In a callback
  *         these two calls get a time: what they wait for may be under way in the call that runs the callback. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(const gaspi_segment_id_t segment_id_local,
-                                                      const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                      const gaspi_size_t size, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                      gaspi_rank_t rank, gaspi_size_t size, gaspi_timeout_t timeout_ms);
 
 /** @brief Receives from any process; those of one process in their order. `GASPI_TIMEOUT`: no message is here, or not
  *         all of it; nothing was written, and a later call goes on. `GASPI_ERROR`: the message has more than `size`
  *         bytes, and stays for a call with more room; or its sender has ended before it was received, and it is
  *         lost. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
-                                                         const gaspi_offset_t offset_local,
-                                                         gaspi_rank_t *const rem_rank, const gaspi_size_t size,
-                                                         const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_receive(gaspi_segment_id_t segment_id_local,
+                                                         gaspi_offset_t offset_local, gaspi_rank_t *rem_rank,
+                                                         gaspi_size_t size, gaspi_timeout_t timeout_ms);
 
 /* Atomic operations on 64-bit words, by all processes. `GASPI_ERR_UNALIGN_OFF`: the offset is no multiple of 8. */
 
 /** @brief Adds, and gives the old value. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id,
-                                                          const gaspi_offset_t offset, const gaspi_rank_t rank,
-                                                          const gaspi_atomic_value_t val_add,
-                                                          gaspi_atomic_value_t *const val_old,
-                                                          const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_fetch_add(gaspi_segment_id_t segment_id, gaspi_offset_t offset,
+                                                          gaspi_rank_t rank, gaspi_atomic_value_t val_add,
+                                                          gaspi_atomic_value_t *val_old, gaspi_timeout_t timeout_ms);
 
 /** @brief Sets the word if it has the value `comparator`, and gives the old value. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id,
-                                                             const gaspi_offset_t offset, const gaspi_rank_t rank,
-                                                             const gaspi_atomic_value_t comparator,
-                                                             const gaspi_atomic_value_t val_new,
-                                                             gaspi_atomic_value_t *const val_old,
-                                                             const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_compare_swap(gaspi_segment_id_t segment_id, gaspi_offset_t offset,
+                                                             gaspi_rank_t rank, gaspi_atomic_value_t comparator,
+                                                             gaspi_atomic_value_t val_new,
+                                                             gaspi_atomic_value_t *val_old, gaspi_timeout_t timeout_ms);
 
 /** @brief The largest value of a word. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_max(gaspi_atomic_value_t *const max_value);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_max(gaspi_atomic_value_t *max_value);
 
 /* Collective calls. `GASPI_TIMEOUT`: call it again with the same arguments. `GASPI_ERR_ACTIVE_COLL`: another one
    of this group is not complete. */
 
 /** @brief Waits for all of a group. It does not say that what a rank has written before has arrived, also after
  *         gaspi_wait(): where messages are used, only a notification does. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_barrier(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_barrier(gaspi_group_t group, gaspi_timeout_t timeout_ms);
 
 /** @brief Reduces elements of all of a group. All get the same result. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce(const gaspi_pointer_t buffer_send,
-                                                   gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
-                                                   const gaspi_operation_t operation, const gaspi_datatype_t datatype,
-                                                   const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce(gaspi_pointer_t buffer_send, gaspi_pointer_t buffer_receive,
+                                                   gaspi_number_t num, gaspi_operation_t operation,
+                                                   gaspi_datatype_t datatype, gaspi_group_t group,
+                                                   gaspi_timeout_t timeout_ms);
 
 /** @brief The same with an operation of the program. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_user(const gaspi_pointer_t buffer_send,
-                                                        gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
-                                                        const gaspi_size_t element_size,
-                                                        gaspi_reduce_operation_t const reduce_operation,
-                                                        gaspi_reduce_state_t const reduce_state,
-                                                        const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_user(gaspi_pointer_t buffer_send, gaspi_pointer_t buffer_receive,
+                                                        gaspi_number_t num, gaspi_size_t element_size,
+                                                        gaspi_reduce_operation_t reduce_operation,
+                                                        gaspi_reduce_state_t reduce_state, gaspi_group_t group,
+                                                        gaspi_timeout_t timeout_ms);
 
 /* Limits, time, errors. */
 
 /** @brief The smallest transfer. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_min(gaspi_size_t *const transfer_size_min);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_min(gaspi_size_t *transfer_size_min);
 
 /** @brief The largest transfer. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_max(gaspi_size_t *const transfer_size_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_max(gaspi_size_t *transfer_size_max);
 
 /** @brief How many notifications a part has. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_notification_num(gaspi_number_t *const notification_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notification_num(gaspi_number_t *notification_num);
 
 /** @brief The smallest passive transfer. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_min(gaspi_size_t *const passive_transfer_size_min);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_min(gaspi_size_t *passive_transfer_size_min);
 
 /** @brief The largest passive transfer. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_max(gaspi_size_t *const passive_transfer_size_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_max(gaspi_size_t *passive_transfer_size_max);
 
 /** @brief How many bytes gaspi_allreduce_user() reduces at most. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_buf_size(gaspi_size_t *const buf_size);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_buf_size(gaspi_size_t *buf_size);
 
 /** @brief How many elements are reduced at most. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_elem_max(gaspi_number_t *const elem_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_elem_max(gaspi_number_t *elem_max);
 
 /** @brief What the configuration says. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_network_type(gaspi_network_t *const network_type);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_network_type(gaspi_network_t *network_type);
 
 /** @brief What the configuration says. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_build_infrastructure(gaspi_number_t *const build_infrastructure);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_build_infrastructure(gaspi_number_t *build_infrastructure);
 
 /** @brief The time stamp counter of the processor, or nanoseconds. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_ticks(gaspi_cycles_t *const ticks);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_ticks(gaspi_cycles_t *ticks);
 
 /** @brief Milliseconds since the first gaspi_proc_init(). */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_get(gaspi_time_t *const wtime);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_get(gaspi_time_t *wtime);
 
 /** @brief The text of a code, in memory that the caller frees. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_print_error(const gaspi_return_t error_code,
-                                                     gaspi_string_t *const error_message);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_print_error(gaspi_return_t error_code, gaspi_string_t *error_message);
 
 /** @brief For each rank whether an operation to it has failed. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_state_vec_get(gaspi_state_vector_t state_vector);
@@ -343,25 +326,24 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_state_vec_get(gaspi_state_vector_t stat
 /* Statistics. */
 
 /** @brief Does nothing: all counters have level 1, and always count. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_verbosity_level(const gaspi_number_t verbosity_level);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_verbosity_level(gaspi_number_t verbosity_level);
 
 /** @brief The number of counters. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_max(gaspi_number_t *const counter_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_max(gaspi_number_t *counter_max);
 
 /** @brief What a counter counts. The texts are the library's. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_info(const gaspi_statistic_counter_t counter,
-                                                                gaspi_statistic_argument_t *const counter_argument,
-                                                                gaspi_string_t *const counter_name,
-                                                                gaspi_string_t *const counter_description,
-                                                                gaspi_number_t *const verbosity_level);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_info(gaspi_statistic_counter_t counter,
+                                                                gaspi_statistic_argument_t *counter_argument,
+                                                                gaspi_string_t *counter_name,
+                                                                gaspi_string_t *counter_description,
+                                                                gaspi_number_t *verbosity_level);
 
 /** @brief Its value. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_get(const gaspi_statistic_counter_t counter,
-                                                               const gaspi_number_t argument,
-                                                               unsigned long *const value);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_get(gaspi_statistic_counter_t counter,
+                                                               gaspi_number_t argument, unsigned long *value);
 
 /** @brief Sets it to zero. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_reset(const gaspi_statistic_counter_t counter);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_reset(gaspi_statistic_counter_t counter);
 
 #ifdef __cplusplus
 }

@@ -11,35 +11,35 @@ extern "C" {
 #endif
 
 /** @brief 1 between gaspi_proc_init() and gaspi_proc_term(). */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_initialized(gaspi_number_t *const initialized);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_initialized(gaspi_number_t *initialized);
 
 /** @brief The rank of this process among those of its node. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_local_rank(gaspi_rank_t *const local_rank);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_local_rank(gaspi_rank_t *local_rank);
 
 /** @brief The number of processes on this node. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_local_num(gaspi_rank_t *const local_num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_local_num(gaspi_rank_t *local_num);
 
 /** @brief Of the processor, in MHz. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_cpu_frequency(gaspi_float *const cpu_mhz);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_cpu_frequency(gaspi_float *cpu_mhz);
 
 /** @brief The socket that this thread runs on. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_numa_socket(gaspi_uchar *const socket);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_numa_socket(gaspi_uchar *socket);
 
 /** @brief Binds the process to the processors of a socket. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_set_socket_affinity(const gaspi_uchar socket);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_set_socket_affinity(gaspi_uchar socket);
 
 /** @brief Asks another process for an answer. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_ping(gaspi_rank_t rank, gaspi_timeout_t timeout_ms);
 
 /** @brief The lowest number that no segment of this process has. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_avail_local(gaspi_segment_id_t *const avail_seg_id);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_avail_local(gaspi_segment_id_t *avail_seg_id);
 
 /** @brief The length of the part of a process. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_size(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                                      gaspi_size_t *const size);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_size(gaspi_segment_id_t segment_id, gaspi_rank_t rank,
+                                                      gaspi_size_t *size);
 
 /** @brief How many pieces a list has at most. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_rw_list_elem_max(gaspi_number_t *const elem_max);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_rw_list_elem_max(gaspi_number_t *elem_max);
 
 /** @brief The text of a code. */
 THENCE_GASPI_EXPORT gaspi_string_t gaspi_error_str(gaspi_return_t error_code);

@@ -24,32 +24,30 @@ typedef struct {
 
 /** @brief Posts one operation (`GASPI_OP_READ`, `_WRITE`, `_NOTIFY`, `_WRITE_NOTIFY`); what it does not need is
  *         ignored. gaspi_request_wait() gives the tag once for each of its low-level requests. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_submit(
-    const gaspi_operation_t operation, const gaspi_tag_t tag, const gaspi_segment_id_t segment_id_local,
-    const gaspi_offset_t offset_local, const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-    const gaspi_offset_t offset_remote, const gaspi_size_t size, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t
+gaspi_operation_submit(gaspi_operation_t operation, gaspi_tag_t tag, gaspi_segment_id_t segment_id_local,
+                       gaspi_offset_t offset_local, gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                       gaspi_offset_t offset_remote, gaspi_size_t size, gaspi_notification_id_t notification_id,
+                       gaspi_notification_t notification_value, gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /** @brief The same for lists (`GASPI_OP_READ_LIST`, `_WRITE_LIST`, `_WRITE_LIST_NOTIFY`). */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_list_submit(
-    const gaspi_operation_t operation, const gaspi_tag_t tag, const gaspi_number_t num,
-    gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-    gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-    const gaspi_segment_id_t segment_id_notification, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+    gaspi_operation_t operation, gaspi_tag_t tag, gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+    gaspi_offset_t *offset_local, gaspi_rank_t rank, gaspi_segment_id_t *segment_id_remote,
+    gaspi_offset_t *offset_remote, gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
+    gaspi_notification_id_t notification_id, gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+    gaspi_timeout_t timeout_ms);
 
 /** @brief How often the tag of an operation is given: once; twice for a write with a notification; for a list `num`
  *         times, once for each piece, and once more for its notification. `num` is read for lists alone. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_get_num_requests(const gaspi_operation_t operation,
-                                                                    const gaspi_number_t num,
-                                                                    gaspi_number_t *const num_requests);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_operation_get_num_requests(gaspi_operation_t operation, gaspi_number_t num,
+                                                                    gaspi_number_t *num_requests);
 
 /** @brief Gives up to `max_reqs` tags of low-level requests that are locally complete. `GASPI_TIMEOUT`: fewer;
  *         those that `completed_reqs` counts are given. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_request_wait(const gaspi_queue_id_t queue, const gaspi_number_t max_reqs,
-                                                      gaspi_number_t *const completed_reqs, gaspi_tag_t array_of_tags[],
-                                                      gaspi_status_t array_of_statuses[],
-                                                      const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_request_wait(gaspi_queue_id_t queue, gaspi_number_t max_reqs,
+                                                      gaspi_number_t *completed_reqs, gaspi_tag_t array_of_tags[],
+                                                      gaspi_status_t array_of_statuses[], gaspi_timeout_t timeout_ms);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@ extern "C" {
 
 /** @brief Begins. The calling thread is one of `num`.
  *  @param[out] num the number of processors of this process. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_init(gaspi_int *const num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_init(gaspi_int *num);
 /** @brief Begins, with a number of threads that the program chooses. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_init_user(const unsigned int num_threads);
 /** @brief Starts a thread. */
@@ -25,11 +25,11 @@ THENCE_GASPI_EXPORT void gaspi_threads_sync(void);
 /** @brief Waits for the end of the threads that gaspi_threads_run() has started. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_term(void);
 /** @brief The number of the calling thread. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_tid(gaspi_int *const tid);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_tid(gaspi_int *tid);
 /** @brief The number of threads. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_total(gaspi_int *const num);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_total(gaspi_int *num);
 /** @brief The number of processors of this process. */
-THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_num_cores(gaspi_int *const cores);
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_threads_get_num_cores(gaspi_int *cores);
 
 #ifdef __cplusplus
 }

@@ -12,194 +12,93 @@
 extern "C" {
 #endif
 
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_config_get(gaspi_config_t *const config);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_config_set(const gaspi_config_t new_config);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_version(float *const version);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_rank(gaspi_rank_t *const rank);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_num(gaspi_rank_t *const proc_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_kill(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_connect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_disconnect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_create(gaspi_group_t *const group);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_delete(const gaspi_group_t group);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_add(const gaspi_group_t group, const gaspi_rank_t rank);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_commit(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_num(gaspi_number_t *const group_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_size(const gaspi_group_t group, gaspi_number_t *const group_size);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_ranks(const gaspi_group_t group, gaspi_rank_t *const group_ranks);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_group_max(gaspi_number_t *const group_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_alloc(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
-                                                        const gaspi_alloc_t alloc_policy);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                                           const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
-                                                         const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
-                                                         const gaspi_alloc_t alloc_policy);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_bind(const gaspi_segment_id_t segment_id,
-                                                       const gaspi_pointer_t pointer, const gaspi_size_t size,
-                                                       const gaspi_memory_description_t memory_description);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_use(const gaspi_segment_id_t segment_id,
-                                                      const gaspi_pointer_t pointer, const gaspi_size_t size,
-                                                      const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
-                                                      const gaspi_memory_description_t memory_description);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_num(gaspi_number_t *const segment_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_list(const gaspi_number_t num,
-                                                       gaspi_segment_id_t *const segment_id_list);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_max(gaspi_number_t *const segment_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_write(const gaspi_segment_id_t segment_id_local,
-                                                const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                const gaspi_segment_id_t segment_id_remote,
-                                                const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_read(const gaspi_segment_id_t segment_id_local,
-                                               const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                               const gaspi_segment_id_t segment_id_remote,
-                                               const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                               const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_write_list(const gaspi_number_t num,
-                                                     gaspi_segment_id_t *const segment_id_local,
-                                                     gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                     gaspi_segment_id_t *const segment_id_remote,
-                                                     gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                     const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_read_list(const gaspi_number_t num,
-                                                    gaspi_segment_id_t *const segment_id_local,
-                                                    gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                    gaspi_segment_id_t *const segment_id_remote,
-                                                    gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
-                                                 const gaspi_notification_id_t notification_id,
-                                                 const gaspi_notification_t notification_value,
-                                                 const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_write_notify(const gaspi_segment_id_t segment_id_local,
-                                                       const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                       const gaspi_segment_id_t segment_id_remote,
-                                                       const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                       const gaspi_notification_id_t notification_id,
-                                                       const gaspi_notification_t notification_value,
-                                                       const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_write_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_notification_t notification_value,
-    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_read_notify(const gaspi_segment_id_t segment_id_local,
-                                                      const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                      const gaspi_segment_id_t segment_id_remote,
-                                                      const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                      const gaspi_notification_id_t notification_id,
-                                                      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_read_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
-                                                          const gaspi_notification_id_t notification_begin,
-                                                          const gaspi_number_t num,
-                                                          gaspi_notification_id_t *const first_id,
-                                                          const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
-                                                       const gaspi_notification_id_t notification_id,
-                                                       gaspi_notification_t *const old_notification_val);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_num(gaspi_number_t *const queue_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_size_max(gaspi_number_t *const queue_size_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_max(gaspi_number_t *const queue_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_queue_purge(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_passive_send(const gaspi_segment_id_t segment_id_local,
-                                                       const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                       const gaspi_size_t size, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
-                                                          const gaspi_offset_t offset_local,
-                                                          gaspi_rank_t *const rem_rank, const gaspi_size_t size,
-                                                          const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id,
-                                                           const gaspi_offset_t offset, const gaspi_rank_t rank,
-                                                           const gaspi_atomic_value_t val_add,
-                                                           gaspi_atomic_value_t *const val_old,
-                                                           const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id,
-                                                              const gaspi_offset_t offset, const gaspi_rank_t rank,
-                                                              const gaspi_atomic_value_t comparator,
-                                                              const gaspi_atomic_value_t val_new,
-                                                              gaspi_atomic_value_t *const val_old,
-                                                              const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_atomic_max(gaspi_atomic_value_t *const max_value);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_barrier(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_allreduce(const gaspi_pointer_t buffer_send,
-                                                    gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
-                                                    const gaspi_operation_t operation, const gaspi_datatype_t datatype,
-                                                    const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_allreduce_user(const gaspi_pointer_t buffer_send,
-                                                         gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
-                                                         const gaspi_size_t element_size,
-                                                         gaspi_reduce_operation_t const reduce_operation,
-                                                         gaspi_reduce_state_t const reduce_state,
-                                                         const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_transfer_size_min(gaspi_size_t *const transfer_size_min);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_transfer_size_max(gaspi_size_t *const transfer_size_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_notification_num(gaspi_number_t *const notification_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_passive_transfer_size_min(gaspi_size_t *const passive_transfer_size_min);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_passive_transfer_size_max(gaspi_size_t *const passive_transfer_size_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_allreduce_buf_size(gaspi_size_t *const buf_size);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_allreduce_elem_max(gaspi_number_t *const elem_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_network_type(gaspi_network_t *const network_type);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_build_infrastructure(gaspi_number_t *const build_infrastructure);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_time_ticks(gaspi_cycles_t *const ticks);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_time_get(gaspi_time_t *const wtime);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_print_error(const gaspi_return_t error_code,
-                                                      gaspi_string_t *const error_message);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_state_vec_get(gaspi_state_vector_t state_vector);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_statistic_verbosity_level(const gaspi_number_t verbosity_level);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_statistic_counter_max(gaspi_number_t *const counter_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_statistic_counter_info(const gaspi_statistic_counter_t counter,
-                                                                 gaspi_statistic_argument_t *const counter_argument,
-                                                                 gaspi_string_t *const counter_name,
-                                                                 gaspi_string_t *const counter_description,
-                                                                 gaspi_number_t *const verbosity_level);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_statistic_counter_get(const gaspi_statistic_counter_t counter,
-                                                                const gaspi_number_t argument,
-                                                                unsigned long *const value);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_statistic_counter_reset(const gaspi_statistic_counter_t counter);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_initialized(gaspi_number_t *const initialized);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *const local_rank);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_cpu_frequency(gaspi_float *const cpu_mhz);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_numa_socket(gaspi_uchar *const socket);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_set_socket_affinity(const gaspi_uchar socket);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_avail_local(gaspi_segment_id_t *const avail_seg_id);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                                       gaspi_size_t *const size);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_rw_list_elem_max(gaspi_number_t *const elem_max);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_operation_submit(
-    const gaspi_operation_t operation, const gaspi_tag_t tag, const gaspi_segment_id_t segment_id_local,
-    const gaspi_offset_t offset_local, const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-    const gaspi_offset_t offset_remote, const gaspi_size_t size, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_operation_list_submit(
-    const gaspi_operation_t operation, const gaspi_tag_t tag, const gaspi_number_t num,
-    gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-    gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-    const gaspi_segment_id_t segment_id_notification, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_operation_get_num_requests(const gaspi_operation_t operation,
-                                                                     const gaspi_number_t num,
-                                                                     gaspi_number_t *const num_requests);
-THENCE_GASPI_EXPORT gaspi_return_t pgaspi_request_wait(const gaspi_queue_id_t queue, const gaspi_number_t max_reqs,
-                                                       gaspi_number_t *const completed_reqs,
-                                                       gaspi_tag_t array_of_tags[], gaspi_status_t array_of_statuses[],
-                                                       const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT __typeof__(gaspi_config_get) pgaspi_config_get;
+THENCE_GASPI_EXPORT __typeof__(gaspi_config_set) pgaspi_config_set;
+THENCE_GASPI_EXPORT __typeof__(gaspi_version) pgaspi_version;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_init) pgaspi_proc_init;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_term) pgaspi_proc_term;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_rank) pgaspi_proc_rank;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_num) pgaspi_proc_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_kill) pgaspi_proc_kill;
+THENCE_GASPI_EXPORT __typeof__(gaspi_connect) pgaspi_connect;
+THENCE_GASPI_EXPORT __typeof__(gaspi_disconnect) pgaspi_disconnect;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_create) pgaspi_group_create;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_delete) pgaspi_group_delete;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_add) pgaspi_group_add;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_commit) pgaspi_group_commit;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_num) pgaspi_group_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_size) pgaspi_group_size;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_ranks) pgaspi_group_ranks;
+THENCE_GASPI_EXPORT __typeof__(gaspi_group_max) pgaspi_group_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_alloc) pgaspi_segment_alloc;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_delete) pgaspi_segment_delete;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_register) pgaspi_segment_register;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_create) pgaspi_segment_create;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_bind) pgaspi_segment_bind;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_use) pgaspi_segment_use;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_num) pgaspi_segment_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_list) pgaspi_segment_list;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_ptr) pgaspi_segment_ptr;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_max) pgaspi_segment_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_write) pgaspi_write;
+THENCE_GASPI_EXPORT __typeof__(gaspi_read) pgaspi_read;
+THENCE_GASPI_EXPORT __typeof__(gaspi_write_list) pgaspi_write_list;
+THENCE_GASPI_EXPORT __typeof__(gaspi_read_list) pgaspi_read_list;
+THENCE_GASPI_EXPORT __typeof__(gaspi_notify) pgaspi_notify;
+THENCE_GASPI_EXPORT __typeof__(gaspi_write_notify) pgaspi_write_notify;
+THENCE_GASPI_EXPORT __typeof__(gaspi_write_list_notify) pgaspi_write_list_notify;
+THENCE_GASPI_EXPORT __typeof__(gaspi_read_notify) pgaspi_read_notify;
+THENCE_GASPI_EXPORT __typeof__(gaspi_read_list_notify) pgaspi_read_list_notify;
+THENCE_GASPI_EXPORT __typeof__(gaspi_wait) pgaspi_wait;
+THENCE_GASPI_EXPORT __typeof__(gaspi_notify_waitsome) pgaspi_notify_waitsome;
+THENCE_GASPI_EXPORT __typeof__(gaspi_notify_reset) pgaspi_notify_reset;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_size) pgaspi_queue_size;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_num) pgaspi_queue_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_size_max) pgaspi_queue_size_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_max) pgaspi_queue_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_create) pgaspi_queue_create;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_delete) pgaspi_queue_delete;
+THENCE_GASPI_EXPORT __typeof__(gaspi_queue_purge) pgaspi_queue_purge;
+THENCE_GASPI_EXPORT __typeof__(gaspi_passive_send) pgaspi_passive_send;
+THENCE_GASPI_EXPORT __typeof__(gaspi_passive_receive) pgaspi_passive_receive;
+THENCE_GASPI_EXPORT __typeof__(gaspi_atomic_fetch_add) pgaspi_atomic_fetch_add;
+THENCE_GASPI_EXPORT __typeof__(gaspi_atomic_compare_swap) pgaspi_atomic_compare_swap;
+THENCE_GASPI_EXPORT __typeof__(gaspi_atomic_max) pgaspi_atomic_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_barrier) pgaspi_barrier;
+THENCE_GASPI_EXPORT __typeof__(gaspi_allreduce) pgaspi_allreduce;
+THENCE_GASPI_EXPORT __typeof__(gaspi_allreduce_user) pgaspi_allreduce_user;
+THENCE_GASPI_EXPORT __typeof__(gaspi_transfer_size_min) pgaspi_transfer_size_min;
+THENCE_GASPI_EXPORT __typeof__(gaspi_transfer_size_max) pgaspi_transfer_size_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_notification_num) pgaspi_notification_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_passive_transfer_size_min) pgaspi_passive_transfer_size_min;
+THENCE_GASPI_EXPORT __typeof__(gaspi_passive_transfer_size_max) pgaspi_passive_transfer_size_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_allreduce_buf_size) pgaspi_allreduce_buf_size;
+THENCE_GASPI_EXPORT __typeof__(gaspi_allreduce_elem_max) pgaspi_allreduce_elem_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_network_type) pgaspi_network_type;
+THENCE_GASPI_EXPORT __typeof__(gaspi_build_infrastructure) pgaspi_build_infrastructure;
+THENCE_GASPI_EXPORT __typeof__(gaspi_time_ticks) pgaspi_time_ticks;
+THENCE_GASPI_EXPORT __typeof__(gaspi_time_get) pgaspi_time_get;
+THENCE_GASPI_EXPORT __typeof__(gaspi_print_error) pgaspi_print_error;
+THENCE_GASPI_EXPORT __typeof__(gaspi_state_vec_get) pgaspi_state_vec_get;
+THENCE_GASPI_EXPORT __typeof__(gaspi_statistic_verbosity_level) pgaspi_statistic_verbosity_level;
+THENCE_GASPI_EXPORT __typeof__(gaspi_statistic_counter_max) pgaspi_statistic_counter_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_statistic_counter_info) pgaspi_statistic_counter_info;
+THENCE_GASPI_EXPORT __typeof__(gaspi_statistic_counter_get) pgaspi_statistic_counter_get;
+THENCE_GASPI_EXPORT __typeof__(gaspi_statistic_counter_reset) pgaspi_statistic_counter_reset;
+THENCE_GASPI_EXPORT __typeof__(gaspi_initialized) pgaspi_initialized;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_local_rank) pgaspi_proc_local_rank;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_local_num) pgaspi_proc_local_num;
+THENCE_GASPI_EXPORT __typeof__(gaspi_cpu_frequency) pgaspi_cpu_frequency;
+THENCE_GASPI_EXPORT __typeof__(gaspi_numa_socket) pgaspi_numa_socket;
+THENCE_GASPI_EXPORT __typeof__(gaspi_set_socket_affinity) pgaspi_set_socket_affinity;
+THENCE_GASPI_EXPORT __typeof__(gaspi_proc_ping) pgaspi_proc_ping;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_avail_local) pgaspi_segment_avail_local;
+THENCE_GASPI_EXPORT __typeof__(gaspi_segment_size) pgaspi_segment_size;
+THENCE_GASPI_EXPORT __typeof__(gaspi_rw_list_elem_max) pgaspi_rw_list_elem_max;
+THENCE_GASPI_EXPORT __typeof__(gaspi_operation_submit) pgaspi_operation_submit;
+THENCE_GASPI_EXPORT __typeof__(gaspi_operation_list_submit) pgaspi_operation_list_submit;
+THENCE_GASPI_EXPORT __typeof__(gaspi_operation_get_num_requests) pgaspi_operation_get_num_requests;
+THENCE_GASPI_EXPORT __typeof__(gaspi_request_wait) pgaspi_request_wait;
 
 #ifdef __cplusplus
 }

@@ -47,81 +47,69 @@ typedef enum {
 
 /** @brief Begins, collective over all processes: gaspi_proc_init(), and task runtimes are looked for.
  *  @return as gaspi_proc_init(); `GASPI_ERR_ENV`: MPI was initialized below `MPI_THREAD_MULTIPLE`. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_proc_init(gaspi_timeout_t timeout_ms);
 
 /** @brief Ends, collective over all processes, after all operations and notifications that tasks wait for have come:
  *         gaspi_proc_term(). Queue groups are deleted. `GASPI_TIMEOUT`: call it again. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_proc_term(const gaspi_timeout_t timeout_ms);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_proc_term(gaspi_timeout_t timeout_ms);
 
 /** @brief As gaspi_write(). What depends on the task may overwrite the data.
  *  @return as gaspi_write(), but never `GASPI_QUEUE_FULL` or `GASPI_TIMEOUT`. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write(const gaspi_segment_id_t segment_id_local,
-                                                 const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                 const gaspi_segment_id_t segment_id_remote,
-                                                 const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                 const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                 gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                                 gaspi_offset_t offset_remote, gaspi_size_t size,
+                                                 gaspi_queue_id_t queue);
 
 /** @brief As gaspi_read(). What depends on the task has the data. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read(const gaspi_segment_id_t segment_id_local,
-                                                const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                const gaspi_segment_id_t segment_id_remote,
-                                                const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                                gaspi_offset_t offset_remote, gaspi_size_t size,
+                                                gaspi_queue_id_t queue);
 
 /** @brief As gaspi_write_list(). The arrays may go when the call returns. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write_list(const gaspi_number_t num,
-                                                      gaspi_segment_id_t *const segment_id_local,
-                                                      gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                      gaspi_segment_id_t *const segment_id_remote,
-                                                      gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                      const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                                      gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                                      gaspi_segment_id_t *segment_id_remote,
+                                                      gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                                                      gaspi_queue_id_t queue);
 
 /** @brief As gaspi_read_list(). The arrays may go when the call returns. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_list(const gaspi_number_t num,
-                                                     gaspi_segment_id_t *const segment_id_local,
-                                                     gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                                     gaspi_segment_id_t *const segment_id_remote,
-                                                     gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                                     const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                                     gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                                     gaspi_segment_id_t *segment_id_remote,
+                                                     gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                                                     gaspi_queue_id_t queue);
 
 /** @brief As gaspi_notify(). */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
-                                                  const gaspi_notification_id_t notification_id,
-                                                  const gaspi_notification_t notification_value,
-                                                  const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify(gaspi_segment_id_t segment_id_remote, gaspi_rank_t rank,
+                                                  gaspi_notification_id_t notification_id,
+                                                  gaspi_notification_t notification_value, gaspi_queue_id_t queue);
 
 /** @brief As gaspi_write_notify(). What depends on the task may overwrite the data. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write_notify(const gaspi_segment_id_t segment_id_local,
-                                                        const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                        const gaspi_segment_id_t segment_id_remote,
-                                                        const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                        const gaspi_notification_id_t notification_id,
-                                                        const gaspi_notification_t notification_value,
-                                                        const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write_notify(
+    gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+    gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+    gaspi_notification_id_t notification_id, gaspi_notification_t notification_value, gaspi_queue_id_t queue);
 
 /** @brief As gaspi_write_list_notify(). The arrays may go when the call returns. */
 THENCE_GASPI_EXPORT gaspi_return_t tagaspi_write_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_notification_t notification_value,
-    const gaspi_queue_id_t queue);
+    gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local, gaspi_rank_t rank,
+    gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote, gaspi_size_t *size,
+    gaspi_segment_id_t segment_id_notification, gaspi_notification_id_t notification_id,
+    gaspi_notification_t notification_value, gaspi_queue_id_t queue);
 
 /** @brief As gaspi_read_notify(): the notification of this process is set to 1 when the data are here, before what
  *         depends on the task starts. It does not wait for operations that were posted before. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_notify(const gaspi_segment_id_t segment_id_local,
-                                                       const gaspi_offset_t offset_local, const gaspi_rank_t rank,
-                                                       const gaspi_segment_id_t segment_id_remote,
-                                                       const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                                       const gaspi_notification_id_t notification_id,
-                                                       const gaspi_queue_id_t queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                                       gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                                       gaspi_offset_t offset_remote, gaspi_size_t size,
+                                                       gaspi_notification_id_t notification_id, gaspi_queue_id_t queue);
 
 /** @brief As gaspi_read_list_notify(): set when the data of all pieces are here. See tagaspi_read_notify(). */
 THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_list_notify(
-    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
-    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-    const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue);
+    gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local, gaspi_rank_t rank,
+    gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote, gaspi_size_t *size,
+    gaspi_segment_id_t segment_id_notification, gaspi_notification_id_t notification_id, gaspi_queue_id_t queue);
 
 /** @brief What depends on the task starts when a notification of this process has arrived. It is reset then.
  *  @param segment_id_local          a segment with a part of this process.
@@ -134,47 +122,46 @@ THENCE_GASPI_EXPORT gaspi_return_t tagaspi_read_list_notify(
  *  If it has arrived already, nothing is bound. If several tasks wait for one notification, each arrival serves one of
  *  them, the oldest. What a task that waits costs does not depend on how many others do. The segment cannot be deleted
  *  while a task waits. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_iwait(const gaspi_segment_id_t segment_id_local,
-                                                        const gaspi_notification_id_t notification_id,
-                                                        gaspi_notification_t *const old_notification_value);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_iwait(gaspi_segment_id_t segment_id_local,
+                                                        gaspi_notification_id_t notification_id,
+                                                        gaspi_notification_t *old_notification_value);
 
 /** @brief The same for each of `num` notifications from `notification_begin` on; one that arrives twice counts once.
  *  @param[out] old_notification_values array of `num` values, or `GASPI_NOTIFICATION_IGNORE`.
  *  @return also `GASPI_ERR_INV_NUM`: the segment has fewer. `num` 0: nothing is done. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_iwaitall(const gaspi_segment_id_t segment_id_local,
-                                                           const gaspi_notification_id_t notification_begin,
-                                                           const gaspi_number_t num,
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_iwaitall(gaspi_segment_id_t segment_id_local,
+                                                           gaspi_notification_id_t notification_begin,
+                                                           gaspi_number_t num,
                                                            gaspi_notification_t old_notification_values[]);
 
 /** @brief The name that releases of TAGASPI have for tagaspi_notify_iwait(). */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_async_wait(const gaspi_segment_id_t segment_id_local,
-                                                             const gaspi_notification_id_t notification_id,
-                                                             gaspi_notification_t *const old_notification_value);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_async_wait(gaspi_segment_id_t segment_id_local,
+                                                             gaspi_notification_id_t notification_id,
+                                                             gaspi_notification_t *old_notification_value);
 
 /** @brief The name that releases of TAGASPI have for tagaspi_notify_iwaitall(). */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_async_waitall(const gaspi_segment_id_t segment_id_local,
-                                                                const gaspi_notification_id_t notification_begin,
-                                                                const gaspi_number_t num,
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_notify_async_waitall(gaspi_segment_id_t segment_id_local,
+                                                                gaspi_notification_id_t notification_begin,
+                                                                gaspi_number_t num,
                                                                 gaspi_notification_t old_notification_values[]);
 
 /** @brief Makes a group of `queue_num` queues from `queue_begin` on. Nobody uses the group meanwhile.
  *  @return `GASPI_ERR_INV_NUM` (no such group, no queues); `GASPI_ERR_INV_QUEUE` (a queue was not created);
  *          `GASPI_ERR_CONFIG` (no such policy); `GASPI_ERR_INITED` (the group exists). */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_group,
-                                                              const gaspi_queue_id_t queue_begin,
-                                                              const gaspi_number_t queue_num,
-                                                              const gaspi_queue_group_policy_t policy);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_create(gaspi_queue_group_id_t queue_group,
+                                                              gaspi_queue_id_t queue_begin, gaspi_number_t queue_num,
+                                                              gaspi_queue_group_policy_t policy);
 
 /** @brief Deletes a group; its queues stay. Nobody uses the group meanwhile. `GASPI_ERR_INV_NUM`: it does not exist. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_group);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_delete(gaspi_queue_group_id_t queue_group);
 
 /** @brief Gives a queue of a group, as its policy says. Any number of threads at once. `GASPI_ERR_INV_NUM`: the group
  *         does not exist. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_group,
-                                                                 gaspi_queue_id_t *const queue);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_get_queue(gaspi_queue_group_id_t queue_group,
+                                                                 gaspi_queue_id_t *queue);
 
 /** @brief The number of groups that there can be: 16. */
-THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_max(gaspi_number_t *const queue_group_max);
+THENCE_GASPI_EXPORT gaspi_return_t tagaspi_queue_group_max(gaspi_number_t *queue_group_max);
 
 #ifdef __cplusplus
 }

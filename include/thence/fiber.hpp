@@ -171,7 +171,7 @@ public:
         return next;
     }
     void suspend_until(std::chrono::steady_clock::time_point const &until) noexcept override {
-        if (!mpi_is_active()) {
+        if (thence::detail::mpi_inactive_reason() != nullptr) {
             Algorithm::suspend_until(until);
             return;
         }
@@ -185,12 +185,6 @@ public:
     }
 
 private:
-    static bool mpi_is_active() noexcept {
-        int initialized = 0;
-        int finalized = 0;
-        return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized &&
-               MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
-    }
     thence_backoff backoff_ = THENCE_BACKOFF_INIT;
 };
 

@@ -10,9 +10,10 @@
 #include "am/handler_table.hpp"
 #include "am/network.hpp"
 #include "am/outbox.hpp"
+#include "am/outgoing_data.hpp"
 #include "am/pending.hpp"
+#include "am/registered_memory.hpp"
 #include "am/termination.hpp"
-#include "am/transfers.hpp"
 #include "core/base/linked_list.hpp"
 
 #include <atomic>

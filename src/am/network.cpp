@@ -3,7 +3,7 @@
 #include "am/network_state.hpp"
 #include "am/scope.hpp"
 
-#include <thence/progress.h>
+#include <thence/detail/send_alone.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -184,13 +184,7 @@ int network::say_broken(int rank) noexcept {
     if (s.all_are_ending.load()) {
         return MPI_SUCCESS;
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Isend(&broken, sizeof broken, MPI_BYTE, rank, static_cast<int>(index_of(lane::control)),
-                               s.packets, &request);
-    if (code == MPI_SUCCESS) {
-        MPI_Request_free(&request);
-    }
-    return code;
+    return detail::send_alone(&broken, sizeof broken, rank, static_cast<int>(index_of(lane::control)), s.packets);
 }
 
 // Long data.
@@ -253,12 +247,7 @@ bool network::state::attach(transfer &t, int &error) noexcept {
 }
 
 int network::send_no_data(int rank, int tag) noexcept {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, state_->data, &request);
-    if (code == MPI_SUCCESS) {
-        MPI_Request_free(&request);
-    }
-    return code;
+    return detail::send_alone(nullptr, 0, rank, tag, state_->data);
 }
 
 void network::receive_data(transfer &t, bool in_polls_only) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "am/outbox.hpp"
 
-#include "am/transfers.hpp"
+#include "am/outgoing_data.hpp"
 
 #include <algorithm>
 #include <exception>

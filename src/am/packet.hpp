@@ -5,7 +5,6 @@
 
 #include "am/pending.hpp"
 #include "core/base/free_list.hpp"
-#include "core/base/spin_lock.hpp"
 
 #include <thence/am.h>
 
@@ -14,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <type_traits>
 
@@ -124,35 +122,28 @@ public:
     explicit packet_pool(std::size_t whole) noexcept : whole_(whole) {}
     packet_pool &operator=(packet_pool &&) = delete;
     ~packet_pool() {
-        while (!unused_.empty()) {
-            ::operator delete(&unused_.take_first());
+        while (packet *const unused = unused_.take()) {
+            ::operator delete(unused);
         }
     }
     // Bytes of a packet's content.
     std::size_t whole() const noexcept { return whole_; }
     // Null if memory is exhausted.
     packet *take() noexcept {
-        {
-            const std::scoped_lock guard(lock_);
-            if (!unused_.empty()) {
-                return &unused_.take_first();
-            }
+        if (packet *const unused = unused_.take()) {
+            return unused;
         }
         made_.fetch_add(1, std::memory_order_relaxed);
         void *const memory = ::operator new(sizeof(packet) + whole_, std::nothrow);
         return memory != nullptr ? new (memory) packet : nullptr;
     }
     std::size_t made() const noexcept { return made_.load(std::memory_order_relaxed); }
-    void give(packet &unused) noexcept {
-        const std::scoped_lock guard(lock_);
-        unused_.give(unused);
-    }
+    void give(packet &unused) noexcept { unused_.give(unused); }
 
 private:
     const std::size_t whole_;
     std::atomic<std::size_t> made_{0};
-    base::spin_lock lock_; // guards the list
-    base::free_list<packet> unused_;
+    base::shared_free_list<packet> unused_;
 };
 
 } // namespace thence::am

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <utility>

@@ -6,8 +6,6 @@
 #include "core/api/sized.hpp"
 #include "onesided/source.hpp"
 
-#include <climits>
-
 using namespace thence;
 using api::fail;
 namespace reason = api::reason;

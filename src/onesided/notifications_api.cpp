@@ -86,14 +86,14 @@ int thence_notification_wait(thence_segment segment, unsigned first, unsigned co
     const onesided::segment &at = *object_of(segment);
     // Memory is looked at often, and all else now and then: that costs more, and may be idle.
     constexpr unsigned looks = 64;
-    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    thence_backoff backoff = progress::backoff_of_short_wait();
     unsigned found = at.own().notifications.find(first, count);
     for (unsigned turn = 1; found == first + count; ++turn) {
         if (at.in.has_messages() || (turn % looks == 0 && onesided::must_poll())) {
             continuation::make_progress();
         }
-        if (found = at.own().notifications.find(first, count); found == first + count && progress::pause(backoff)) {
-            progress::catch_up_after_sleep();
+        if (found = at.own().notifications.find(first, count); found == first + count) {
+            progress::pause_and_catch_up(backoff);
         }
     }
     if (notification != nullptr) {

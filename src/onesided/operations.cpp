@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/operations.hpp"
 
-#include "core/mpi/calls.hpp"
 #include "onesided/memory/other_process.hpp"
 #include "onesided/pieces.hpp"
 #include "onesided/source.hpp"

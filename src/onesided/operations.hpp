@@ -9,7 +9,6 @@
 #include <mpi.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 namespace thence::onesided {

@@ -267,7 +267,7 @@ int thence_queue_flush(thence_space space, int queue) {
         return code == MPI_SUCCESS ? code : fail(call, reason::message_failed);
     }
     const std::uint64_t before = flushed.added();
-    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (flushed.look(); !flushed.reached(before); flushed.look()) {
         continuation::make_progress_or_pause(backoff);
     }

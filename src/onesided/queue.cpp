@@ -14,8 +14,7 @@ namespace thence::onesided {
 
 namespace {
 
-base::spin_lock unused_lock; // guards the list
-constinit base::free_list<pending> unused;
+constinit base::shared_free_list<pending> unused_entries;
 
 void drop_all(base::linked_list<pending> &these) noexcept {
     while (pending *const each = these.pop()) {
@@ -26,11 +25,7 @@ void drop_all(base::linked_list<pending> &these) noexcept {
 } // namespace
 
 pending *pending::make() noexcept {
-    pending *made = nullptr;
-    {
-        const std::scoped_lock guard(unused_lock);
-        made = unused.take_or_make();
-    }
+    pending *const made = unused_entries.take_or_make();
     if (made != nullptr) {
         *made = {};
     }
@@ -38,8 +33,7 @@ pending *pending::make() noexcept {
 }
 
 void pending::drop(pending *dropped) noexcept {
-    const std::scoped_lock guard(unused_lock);
-    unused.give(*dropped);
+    unused_entries.give(*dropped);
 }
 
 queue::~queue() {

@@ -4,7 +4,6 @@
 #include "core/base/clock.hpp"
 #include "core/continuation/run.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/implementation.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/source.hpp"
@@ -98,7 +97,7 @@ bool space::has_room_for(int rank) noexcept {
 // polls all sources, which lets MPI make progress, as its requests do not where they can be read.
 bool space::wait_for_room(int rank) noexcept {
     const continuation::busy_scope no_callback_here;
-    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (unsigned turn = 1; !has_room_for(rank); ++turn) {
         if (turn % 1024 == 0) {
             health_of(rank).look();
@@ -107,9 +106,7 @@ bool space::wait_for_room(int rank) noexcept {
             return false;
         }
         progress::poll_sources(progress::polled_from::outside);
-        if (progress::pause(backoff)) {
-            progress::catch_up_after_sleep();
-        }
+        progress::pause_and_catch_up(backoff);
     }
     return true;
 }

@@ -34,24 +34,14 @@ bool watch_over_all::gives_up() noexcept {
     return false;
 }
 
-namespace {
-
-constexpr thence_backoff for_other_processes() noexcept {
-    return progress::backoff_with(20'000, 256);
-}
-
-} // namespace
-
 int complete(MPI_Request &request, space *world) noexcept {
     std::optional<watch_over_all> watch;
     if (world != nullptr) {
         watch.emplace(*world);
     }
-    thence_backoff backoff = for_other_processes();
-    for (;;) {
-        int flag = 0;
-        const int code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS || flag != 0) {
+    thence_backoff backoff = progress::backoff_of_short_wait();
+    for (int code = MPI_SUCCESS;;) {
+        if (mpi::has_ended(request, code)) {
             return code;
         }
         if (watch && watch->gives_up()) {
@@ -127,26 +117,46 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     return MPI_SUCCESS;
 }
 
-// Tells each process its count, and learns what all have for this one.
-int space::tell_counts() noexcept {
-    std::uint64_t *const told = counts_.get();
-    return call_all([&](MPI_Request *request) {
-        return table.Ialltoall(told, sizeof *told, MPI_BYTE, told + size_, sizeof *told, MPI_BYTE, collective_,
-                               request);
-    });
-}
+namespace {
 
-// False: a process is gone.
-bool space::wait_until_packets_have_left() noexcept {
-    thence_backoff backoff = for_other_processes();
-    for (watch_over_all watch(*this); wires_->any_under_way();) {
+// Until `done()`. False: a process is gone.
+template <class Done> bool wait_unless_gone(space &world, Done done) noexcept {
+    thence_backoff backoff = progress::backoff_of_short_wait();
+    for (watch_over_all watch(world); !done();) {
         if (watch.gives_up()) {
             return false;
         }
         continuation::make_progress_or_pause(backoff);
-        wires_->poll();
+        world.wires().poll();
     }
     return true;
+}
+
+} // namespace
+
+// False: a process is gone.
+bool space::wait_until_packets_have_left() noexcept {
+    return wait_unless_gone(*this, [&] { return !wires_->any_under_way(); });
+}
+
+// Tells each process its count. Waits until `here`, one for each process, are what all have told this one.
+int space::exchange_counts(const std::atomic<std::uint64_t> here[]) noexcept {
+    std::uint64_t *const told = counts_.get();
+    const int code = call_all([&](MPI_Request *request) {
+        return table.Ialltoall(told, sizeof *told, MPI_BYTE, told + size_, sizeof *told, MPI_BYTE, collective_,
+                               request);
+    });
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    int i = 0; // those before it are
+    const bool all_are = wait_unless_gone(*this, [&] {
+        while (i < size_ && here[i].load(std::memory_order_acquire) >= told[size_ + i]) {
+            ++i;
+        }
+        return i == size_;
+    });
+    return all_are ? MPI_SUCCESS : int{MPI_ERR_OTHER};
 }
 
 // Until all packets that any process has sent to this one are done.
@@ -157,24 +167,10 @@ int space::drain() noexcept {
     if (!wait_until_packets_have_left()) { // one that is lost on its way counts no more
         return MPI_ERR_OTHER;
     }
-    const auto count = static_cast<std::size_t>(size_);
     for (int i = 0; i < size_; ++i) {
         counts_[static_cast<std::size_t>(i)] = wires_->sent_to(i);
     }
-    const int code = tell_counts();
-    const std::uint64_t *const expected = counts_.get() + count;
-    watch_over_all watch(*this);
-    thence_backoff backoff = for_other_processes();
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
-        if (done_[i].load(std::memory_order_acquire) >= expected[i]) {
-            ++i;
-        } else if (watch.gives_up()) {
-            return MPI_ERR_OTHER;
-        } else {
-            continuation::make_progress_or_pause(backoff);
-        }
-    }
-    return code;
+    return exchange_counts(done_);
 }
 
 // All processes ask. `mine`: something is pending in this one, other than operations of queues.
@@ -209,24 +205,10 @@ int space::wait_for_uncounted() noexcept {
     if (!wait_until_packets_have_left()) {
         return MPI_ERR_OTHER;
     }
-    const auto count = static_cast<std::size_t>(size_);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i) {
         counts_[i] = uncounted_sent_[i].load(std::memory_order_acquire);
     }
-    const int code = tell_counts();
-    watch_over_all watch(*this);
-    thence_backoff backoff = for_other_processes();
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS;) {
-        if (uncounted_here_[i].load(std::memory_order_acquire) >= counts_[count + i]) {
-            ++i;
-        } else if (watch.gives_up()) {
-            return MPI_ERR_OTHER;
-        } else {
-            continuation::make_progress_or_pause(backoff);
-            wires_->poll();
-        }
-    }
-    return code;
+    return exchange_counts(uncounted_here_.get());
 }
 
 int space::end(bool with_segments) noexcept {

@@ -5,7 +5,7 @@
 #include "scarce_memory.hpp"
 
 #include "am/network.hpp"
-#include "am/transfers.hpp"
+#include "am/outgoing_data.hpp"
 
 #include <list>
 

@@ -24,6 +24,7 @@ SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queue
 # Rooms that may include and name only these others.
 SRC_ONLY = {
     "tbb/workers": set(),
+    "tbb/senders": {"core/base"},
     "tbb/pools": {"tbb/workers"},
     "tbb/queues": {"core/base", "tbb/workers"},
     "dataflow": {"core/base", "tbb/workers"},
@@ -58,7 +59,7 @@ HEADER_DOORS = [
 # The room of each header that programs include, and of each folder. No file of a folder includes a header that programs
 # include for that room.
 HEADER_ROOMS = {
-    "detail": "core/detail", # words, locks and threads, without MPI
+    "detail": "core/detail", # words, locks, threads, a message of MPI: without the library
     "thence.h": "core/api",
     "mpix_continue.h": "core/api",
     "mpix_continue_forum.h": "core/api",

@@ -119,7 +119,7 @@ class Includes(unittest.TestCase):
             self.expect({"src/core/continuation/x.cpp": line}, "is known to src/core/engine and src/core/mpi")
 
     def test_a_library_of_its_own_that_looks_into_the_core_is_caught(self):
-        self.expect({"src/tbb/senders/x.cpp": '#include "core/base/queue.h"\n'}, "public headers")
+        self.expect({"src/tbb/workers/x.cpp": '#include "core/base/queue.h"\n'}, "public headers")
 
     def test_a_room_that_may_know_few_others_is_held_to_them(self):
         self.assertEqual(self.faults({"src/dataflow/x.cpp": '#include "core/base/queue.h"\nint g(task t);\n'}), [])

@@ -145,7 +145,7 @@ TEST_P(enqueue, a_callback_does_not_free_a_communicator_whose_operations_have_no
         MPI_Comm comm = MPI_COMM_NULL;
         int code = MPI_SUCCESS;
         bool over = false;
-    } its;
+    } seen;
     queued_communicator q(GetParam());
     gate closed(q.queue);
     MPI_Request send = MPI_REQUEST_NULL;
@@ -155,19 +155,19 @@ TEST_P(enqueue, a_callback_does_not_free_a_communicator_whose_operations_have_no
     int got = -1;
     ASSERT_EQ(thence_cr_create(THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL, &cr), MPI_SUCCESS);
     MPI_Irecv(&got, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &receive);
-    its.comm = q.comm;
+    seen.comm = q.comm;
     const auto callback = [](int, MPI_Status *, void *data) {
         auto &tried = *static_cast<attempt *>(data);
         tried.code = MPI_Comm_free(&tried.comm);
         tried.over = true;
         return int{MPI_SUCCESS};
     };
-    ASSERT_EQ(thence_attach(1, &receive, callback, &its, 0, MPI_STATUSES_IGNORE, cr, nullptr), MPI_SUCCESS);
+    ASSERT_EQ(thence_attach(1, &receive, callback, &seen, 0, MPI_STATUSES_IGNORE, cr, nullptr), MPI_SUCCESS);
     MPI_Send(&rank, 1, MPI_INT, 0, 9, MPI_COMM_SELF);
     EXPECT_EQ(thence_wait(&cr, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    EXPECT_TRUE(its.over);
-    EXPECT_EQ(class_of(its.code), MPI_ERR_PENDING);
-    EXPECT_EQ(its.comm, q.comm) << "nothing has changed";
+    EXPECT_TRUE(seen.over);
+    EXPECT_EQ(class_of(seen.code), MPI_ERR_PENDING);
+    EXPECT_EQ(seen.comm, q.comm) << "nothing has changed";
     closed.open();
     EXPECT_EQ(MPIX_Recv_enqueue(&got, 1, MPI_INT, previous(), 3, q.comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(MPIX_Wait_enqueue(&send, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -315,8 +315,8 @@ TEST_P(enqueue, takes_any_operation) {
     int sum = -1;
     const reduction what{&rank, &sum};
     const auto start = [](MPI_Comm comm, void *data, MPI_Request *request) {
-        const auto &its = *static_cast<const reduction *>(data);
-        return MPI_Iallreduce(its.from, its.to, 1, MPI_INT, MPI_SUM, comm, request);
+        const auto &args = *static_cast<const reduction *>(data);
+        return MPI_Iallreduce(args.from, args.to, 1, MPI_INT, MPI_SUM, comm, request);
     };
     EXPECT_EQ(thence_start_enqueue(start, &what, sizeof what, q.comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
     q.queue.push([&] { EXPECT_EQ(sum, size * (size - 1) / 2); });

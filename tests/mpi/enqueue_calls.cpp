@@ -179,12 +179,12 @@ TEST_P(enqueued_calls, a_start_function_may_use_the_communicator_itself) {
     MPI_Request received = MPI_REQUEST_NULL;
     const arguments what{&rank, &got, next(), previous()};
     const auto receive = [](MPI_Comm comm, void *data, MPI_Request *request) {
-        const auto &its = *static_cast<const arguments *>(data);
-        return MPI_Irecv(its.in, 1, MPI_INT, its.from, 4, comm, request);
+        const auto &args = *static_cast<const arguments *>(data);
+        return MPI_Irecv(args.in, 1, MPI_INT, args.from, 4, comm, request);
     };
     const auto send = [](MPI_Comm comm, void *data, MPI_Request *request) {
-        const auto &its = *static_cast<const arguments *>(data);
-        return MPI_Issend(its.out, 1, MPI_INT, its.to, 4, comm, request);
+        const auto &args = *static_cast<const arguments *>(data);
+        return MPI_Issend(args.out, 1, MPI_INT, args.to, 4, comm, request);
     };
     const auto barrier = [](MPI_Comm comm, void *, MPI_Request *request) { return MPI_Ibarrier(comm, request); };
     EXPECT_EQ(thence_istart_enqueue(receive, &what, sizeof what, q.comm, &received), MPI_SUCCESS);
@@ -222,12 +222,12 @@ TEST_P(enqueued_calls, one_sided_operations_are_enqueued_by_the_function_that_st
     int number = -1;
     int got = -1;
     const auto put = [](MPI_Comm, void *data, MPI_Request *request) {
-        const auto &its = *static_cast<const arguments *>(data);
-        return MPI_Rput(its.number, 1, MPI_INT, its.target, 0, 1, MPI_INT, its.window, request);
+        const auto &args = *static_cast<const arguments *>(data);
+        return MPI_Rput(args.number, 1, MPI_INT, args.target, 0, 1, MPI_INT, args.window, request);
     };
     const auto get = [](MPI_Comm, void *data, MPI_Request *request) {
-        const auto &its = *static_cast<const arguments *>(data);
-        return MPI_Rget(its.number, 1, MPI_INT, its.target, 0, 1, MPI_INT, its.window, request);
+        const auto &args = *static_cast<const arguments *>(data);
+        return MPI_Rget(args.number, 1, MPI_INT, args.target, 0, 1, MPI_INT, args.window, request);
     };
     const arguments of_put{&number, next(), window};
     const arguments of_get{&got, next(), window};

@@ -214,14 +214,15 @@ TEST(grequests, a_poll_function_may_test_a_message) {
 
 // MPICH 5 calls it for one request at a time.
 TEST(grequests, waitall_waits_for_a_class_together) {
-    MPIX_Grequest_class its = 0;
-    ASSERT_EQ(MPIX_Grequest_class_create(&timer::query, &timer::free, &timer::cancel, &timer::poll, &timer::wait, &its),
+    MPIX_Grequest_class timer_class = 0;
+    ASSERT_EQ(MPIX_Grequest_class_create(&timer::query, &timer::free, &timer::cancel, &timer::poll, &timer::wait,
+                                         &timer_class),
               MPI_SUCCESS);
     std::list<timer> timers(20);
     std::vector<MPI_Request> requests;
     for (timer &each : timers) {
         each.ready = [](timer &t) { return t.waited_for; }; // no poll completes it before
-        ASSERT_EQ(MPIX_Grequest_class_allocate(its, &each, &each.request), MPI_SUCCESS);
+        ASSERT_EQ(MPIX_Grequest_class_allocate(timer_class, &each, &each.request), MPI_SUCCESS);
         requests.push_back(each.request);
     }
     EXPECT_EQ(MPI_Waitall(20, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
@@ -231,7 +232,7 @@ TEST(grequests, waitall_waits_for_a_class_together) {
         waited += each.waits > 0 ? 1 : 0;
     }
     EXPECT_EQ(waited, 20);
-    EXPECT_EQ(thence_grequest_class_free(&its), MPI_SUCCESS);
+    EXPECT_EQ(thence_grequest_class_free(&timer_class), MPI_SUCCESS);
 }
 
 TEST(grequests, a_failing_poll_function_ends_its_request) {

@@ -56,19 +56,19 @@ TEST_F(multiplex, all_pairs_of_streams) {
     sent.reserve(1000);
     for (int to = 0; to < size; ++to) {
         for (int mine = 0; mine < streams_of(rank); ++mine) {
-            for (int its = 0; its < streams_of(to); ++its) {
-                sent.push_back(value(rank, mine, to, its));
-                requests.push_back(isend(sent.back(), to, 7, mine, its));
+            for (int peer = 0; peer < streams_of(to); ++peer) {
+                sent.push_back(value(rank, mine, to, peer));
+                requests.push_back(isend(sent.back(), to, 7, mine, peer));
             }
         }
     }
     for (int mine = streams_of(rank) - 1; mine >= 0; --mine) {
         for (int from = size - 1; from >= 0; --from) {
-            for (int its = streams_of(from) - 1; its >= 0; --its) {
+            for (int peer = streams_of(from) - 1; peer >= 0; --peer) {
                 int got = -1;
                 MPI_Status status;
-                ASSERT_EQ(recv(got, from, 7, its, mine, &status), MPI_SUCCESS);
-                EXPECT_EQ(got, value(from, its, rank, mine));
+                ASSERT_EQ(recv(got, from, 7, peer, mine, &status), MPI_SUCCESS);
+                EXPECT_EQ(got, value(from, peer, rank, mine));
                 EXPECT_EQ(status.MPI_SOURCE, from);
                 EXPECT_EQ(status.MPI_TAG, 7);
             }

@@ -41,20 +41,20 @@ protected:
         EXPECT_EQ(MPIX_Comm_get_stream(of, index, &stream), MPI_SUCCESS);
         return stream;
     }
-    int send(int value, int to, int tag, int mine, int its) const {
-        return MPIX_Stream_send(&value, 1, MPI_INT, to, tag, comm, mine, its);
+    int send(int value, int to, int tag, int mine, int peer) const {
+        return MPIX_Stream_send(&value, 1, MPI_INT, to, tag, comm, mine, peer);
     }
-    MPI_Request isend(const int &value, int to, int tag, int mine, int its) const {
+    MPI_Request isend(const int &value, int to, int tag, int mine, int peer) const {
         MPI_Request request = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPIX_Stream_isend(&value, 1, MPI_INT, to, tag, comm, mine, its, &request), MPI_SUCCESS);
+        EXPECT_EQ(MPIX_Stream_isend(&value, 1, MPI_INT, to, tag, comm, mine, peer, &request), MPI_SUCCESS);
         return request;
     }
-    int recv(int &value, int from, int tag, int its, int mine, MPI_Status *status = MPI_STATUS_IGNORE) const {
-        return MPIX_Stream_recv(&value, 1, MPI_INT, from, tag, comm, its, mine, status);
+    int recv(int &value, int from, int tag, int peer, int mine, MPI_Status *status = MPI_STATUS_IGNORE) const {
+        return MPIX_Stream_recv(&value, 1, MPI_INT, from, tag, comm, peer, mine, status);
     }
-    MPI_Request irecv(int &value, int from, int tag, int its, int mine) const {
+    MPI_Request irecv(int &value, int from, int tag, int peer, int mine) const {
         MPI_Request request = MPI_REQUEST_NULL;
-        EXPECT_EQ(MPIX_Stream_irecv(&value, 1, MPI_INT, from, tag, comm, its, mine, &request), MPI_SUCCESS);
+        EXPECT_EQ(MPIX_Stream_irecv(&value, 1, MPI_INT, from, tag, comm, peer, mine, &request), MPI_SUCCESS);
         return request;
     }
     // In a test where each process has rank % 3 + 1 streams.

@@ -15,24 +15,24 @@ protected:
         return class_of(code);
     }
     // The class of the error that all four calls that send, or receive, give.
-    int sends(int count, MPI_Datatype type, int dest, int tag, int mine, int its) const {
+    int sends(int count, MPI_Datatype type, int dest, int tag, int mine, int peer) const {
         int data = 1;
         MPI_Request request = MPI_REQUEST_NULL;
-        const int error = class_of(MPIX_Stream_send(&data, count, type, dest, tag, comm, mine, its));
-        EXPECT_EQ(class_of(MPIX_Stream_send_c(&data, count, type, dest, tag, comm, mine, its)), error);
-        EXPECT_EQ(class_of(MPIX_Stream_isend(&data, count, type, dest, tag, comm, mine, its, &request)), error);
-        EXPECT_EQ(class_of(MPIX_Stream_isend_c(&data, count, type, dest, tag, comm, mine, its, &request)), error);
+        const int error = class_of(MPIX_Stream_send(&data, count, type, dest, tag, comm, mine, peer));
+        EXPECT_EQ(class_of(MPIX_Stream_send_c(&data, count, type, dest, tag, comm, mine, peer)), error);
+        EXPECT_EQ(class_of(MPIX_Stream_isend(&data, count, type, dest, tag, comm, mine, peer, &request)), error);
+        EXPECT_EQ(class_of(MPIX_Stream_isend_c(&data, count, type, dest, tag, comm, mine, peer, &request)), error);
         EXPECT_EQ(request, MPI_REQUEST_NULL);
         return error;
     }
-    int receives(int count, MPI_Datatype type, int source, int tag, int its, int mine) const {
+    int receives(int count, MPI_Datatype type, int source, int tag, int peer, int mine) const {
         int data = 1;
         MPI_Status status;
         MPI_Request request = MPI_REQUEST_NULL;
-        const int error = class_of(MPIX_Stream_recv(&data, count, type, source, tag, comm, its, mine, &status));
-        EXPECT_EQ(class_of(MPIX_Stream_recv_c(&data, count, type, source, tag, comm, its, mine, &status)), error);
-        EXPECT_EQ(class_of(MPIX_Stream_irecv(&data, count, type, source, tag, comm, its, mine, &request)), error);
-        EXPECT_EQ(class_of(MPIX_Stream_irecv_c(&data, count, type, source, tag, comm, its, mine, &request)), error);
+        const int error = class_of(MPIX_Stream_recv(&data, count, type, source, tag, comm, peer, mine, &status));
+        EXPECT_EQ(class_of(MPIX_Stream_recv_c(&data, count, type, source, tag, comm, peer, mine, &status)), error);
+        EXPECT_EQ(class_of(MPIX_Stream_irecv(&data, count, type, source, tag, comm, peer, mine, &request)), error);
+        EXPECT_EQ(class_of(MPIX_Stream_irecv_c(&data, count, type, source, tag, comm, peer, mine, &request)), error);
         EXPECT_EQ(request, MPI_REQUEST_NULL);
         return error;
     }

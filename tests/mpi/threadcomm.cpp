@@ -22,9 +22,9 @@ int process() {
     return p;
 }
 int class_of(int code) {
-    int its = MPI_SUCCESS;
-    MPI_Error_class(code, &its);
-    return its;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
 }
 // A datatype of every second int.
 class every_second {

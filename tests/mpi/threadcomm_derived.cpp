@@ -9,9 +9,9 @@
 namespace {
 
 int class_of(int code) {
-    int its = MPI_SUCCESS;
-    MPI_Error_class(code, &its);
-    return its;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
 }
 
 std::atomic<int> deleted{0};
@@ -53,11 +53,11 @@ TEST(threadcomm_derived, a_duplicate_has_the_same_ranks_and_messages_of_its_own)
         EXPECT_EQ(result, MPI_IDENT);
         ASSERT_EQ(MPI_Comm_compare(copy, MPI_COMM_WORLD, &result), MPI_SUCCESS);
         EXPECT_EQ(result, MPI_UNEQUAL);
-        int its = -1;
-        MPI_Comm_rank(copy, &its);
-        EXPECT_EQ(its, rank);
-        MPI_Comm_size(copy, &its);
-        EXPECT_EQ(its, size);
+        int number = -1;
+        MPI_Comm_rank(copy, &number);
+        EXPECT_EQ(number, rank);
+        MPI_Comm_size(copy, &number);
+        EXPECT_EQ(number, size);
         int flag = 0;
         MPIX_Comm_test_threadcomm(copy, &flag);
         EXPECT_EQ(flag, 1);

@@ -8,9 +8,9 @@
 namespace {
 
 int class_of(int code) {
-    int its = MPI_SUCCESS;
-    MPI_Error_class(code, &its);
-    return its;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
 }
 
 } // namespace

@@ -16,9 +16,9 @@
 namespace {
 
 int class_of(int code) {
-    int its = MPI_SUCCESS;
-    MPI_Error_class(code, &its);
-    return its;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
 }
 
 // x -> a x + b modulo a prime: their composition does not commute.
@@ -94,23 +94,23 @@ void start(int kind, MPI_Comm comm, int rank, int size, int root, int n, int sal
     o.datatypes.assign(all, MPI_INT);
     o.left.assign(many, of_rank(rank, salt));
     o.right.assign(many, affine{-1, -1});
-    const auto blocks_from_all = [=](const open &its, bool reversed) {
+    const auto blocks_from_all = [=](const open &operation, bool reversed) {
         for (int from = 0; from < size; ++from) {
             for (int i = 0; i < n; ++i) {
                 const int place = reversed ? size - 1 - from : from;
-                ASSERT_EQ(its.in[static_cast<std::size_t>(place * n + i)], value(from, rank, i));
+                ASSERT_EQ(operation.in[static_cast<std::size_t>(place * n + i)], value(from, rank, i));
             }
         }
     };
     const auto is = [=](affine wanted) {
-        return [=](const open &its) { ASSERT_TRUE(its.right == std::vector<affine>(many, wanted)); };
+        return [=](const open &operation) { ASSERT_TRUE(operation.right == std::vector<affine>(many, wanted)); };
     };
     const auto gathered = [=](bool reversed) {
-        return [=](const open &its) {
+        return [=](const open &operation) {
             for (int from = 0; from < size; ++from) {
                 for (int i = 0; i < n; ++i) {
                     const int place = reversed ? size - 1 - from : from;
-                    ASSERT_EQ(its.in[static_cast<std::size_t>(place * n + i)], value(from, 0, i));
+                    ASSERT_EQ(operation.in[static_cast<std::size_t>(place * n + i)], value(from, 0, i));
                 }
             }
         };
@@ -125,9 +125,9 @@ void start(int kind, MPI_Comm comm, int rank, int size, int root, int n, int sal
     case 1:
         fill(o.in, rank == root ? root : -1, 0);
         code = MPI_Ibcast(o.in.data(), n, MPI_INT, root, comm, &o.request);
-        o.check = [=](const open &its) {
+        o.check = [=](const open &operation) {
             for (int i = 0; i < n; ++i) {
-                ASSERT_EQ(its.in[static_cast<std::size_t>(i)], value(root, 0, i));
+                ASSERT_EQ(operation.in[static_cast<std::size_t>(i)], value(root, 0, i));
             }
         };
         break;
@@ -149,9 +149,9 @@ void start(int kind, MPI_Comm comm, int rank, int size, int root, int n, int sal
         code = kind == 4 ? MPI_Iscatter(o.out.data(), n, MPI_INT, o.in.data(), n, MPI_INT, root, comm, &o.request)
                          : MPI_Iscatterv(o.out.data(), o.counts.data(), o.places.data(), MPI_INT, o.in.data(), n,
                                          MPI_INT, root, comm, &o.request);
-        o.check = [=](const open &its) {
+        o.check = [=](const open &operation) {
             for (int i = 0; i < n; ++i) {
-                ASSERT_EQ(its.in[static_cast<std::size_t>(i)], value(root, rank, i));
+                ASSERT_EQ(operation.in[static_cast<std::size_t>(i)], value(root, rank, i));
             }
         };
         break;
@@ -169,7 +169,7 @@ void start(int kind, MPI_Comm comm, int rank, int size, int root, int n, int sal
             fill(o.in, rank, to);
         }
         code = MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_INT, o.in.data(), n, MPI_INT, comm, &o.request);
-        o.check = [=](const open &its) { blocks_from_all(its, false); };
+        o.check = [=](const open &operation) { blocks_from_all(operation, false); };
         break;
     case 9:
     case 10:
@@ -182,7 +182,7 @@ void start(int kind, MPI_Comm comm, int rank, int size, int root, int n, int sal
                                     o.counts.data(), o.places.data(), MPI_INT, comm, &o.request)
                    : MPI_Ialltoallw(o.out.data(), o.counts.data(), o.bytes.data(), o.datatypes.data(), o.in.data(),
                                     o.counts.data(), o.bytes.data(), o.datatypes.data(), comm, &o.request);
-        o.check = [=](const open &its) { blocks_from_all(its, true); };
+        o.check = [=](const open &operation) { blocks_from_all(operation, true); };
         break;
     case 11:
         code = MPI_Ireduce(o.left.data(), rank == root ? o.right.data() : nullptr, n, with.pair, with.op, root, comm,
@@ -324,8 +324,8 @@ TEST(threadcomm_nonblocking, continuations_take_them) {
             MPI_Request request = MPI_REQUEST_NULL;
             ASSERT_EQ(MPI_Iallreduce(MPI_IN_PLACE, &sums[i], 1, MPI_INT, MPI_SUM, t.comm, &request), MPI_SUCCESS);
             int flag = 0;
-            const auto check = [](int, MPI_Status *, void *its) {
-                const auto &d = *static_cast<const data *>(its);
+            const auto check = [](int, MPI_Status *, void *argument) {
+                const auto &d = *static_cast<const data *>(argument);
                 *d.right += *d.sum == d.wanted ? 1 : 0;
                 return int{MPI_SUCCESS};
             };

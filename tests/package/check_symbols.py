@@ -52,6 +52,7 @@ def declared(headers, word="THENCE_EXPORT"):
     names = set()
     for header in headers:
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        text = re.sub(r"__typeof__\(\w+\) (\w+);", r"\1();", text)  # PGASPI.h
         renamed = dict(re.findall(r"^#define (MPIX_\w+|\w+) (thence_\w+)$", text, flags=re.MULTILINE))
         for name in re.findall(rf"^{word}\b[^;(]*?(\w+)\s*\(", text, flags=re.MULTILINE):
             names.add(renamed.get(name, name))

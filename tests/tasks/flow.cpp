@@ -60,15 +60,15 @@ TEST_F(flow, the_table_has_all_parts) {
     } s;
     EXPECT_EQ(table.spawn(
                   [](void *data) {
-                      const thence_task_runtime &its = *thence_flow_task_runtime();
+                      const thence_task_runtime &runtime = *thence_flow_task_runtime();
                       std::uint64_t slept = 0;
-                      EXPECT_EQ(its.sleep_for(1000, &slept), 0);
+                      EXPECT_EQ(runtime.sleep_for(1000, &slept), 0);
                       EXPECT_GE(slept, 1000U);
-                      void *const self = its.current();
-                      EXPECT_EQ(its.unblock(self), 0);
-                      EXPECT_EQ(its.block(self), 0);
-                      EXPECT_EQ(its.raise_events(self, 2), 0);
-                      EXPECT_EQ(its.lower_events(self, 2, MPI_SUCCESS), 0);
+                      void *const self = runtime.current();
+                      EXPECT_EQ(runtime.unblock(self), 0);
+                      EXPECT_EQ(runtime.block(self), 0);
+                      EXPECT_EQ(runtime.raise_events(self, 2), 0);
+                      EXPECT_EQ(runtime.lower_events(self, 2, MPI_SUCCESS), 0);
                       ++static_cast<state *>(data)->steps;
                   },
                   &s, [](void *data) { ++static_cast<state *>(data)->steps; }, &s, "spawned"),

@@ -2,88 +2,42 @@
 #include "timeline.hpp"
 
 #include <cerrno>
-#include <charconv>
-#include <cinttypes>
-#include <cstdio>
+#include <cmath>
 #include <cstring>
-#include <optional>
+#include <map>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 namespace command {
 namespace {
 
 constexpr std::string_view first_line = R"({"displayTimeUnit":"ns",)";
 constexpr std::string_view second_line = R"("traceEvents":[)";
-constexpr std::string_view event_begin = R"({"ph":")";
-constexpr std::string_view end_begin = R"("otherData":{)";
-constexpr std::string_view time_member = R"(,"ts":)";
+constexpr long double largest_time = 9e15L; // of which nanoseconds are exact, and fit into 64 bits
 
-std::optional<std::int64_t> take_number(std::string_view &text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) {
-        return std::nullopt;
-    }
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return number;
+// The time of the wall clock in microseconds has more digits than a double.
+using exact_json =
+    nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t, std::uint64_t, long double>;
+
+// Null, or what `name` is, if it is of type T.
+template <class T, class Json> const T *member(const Json &of, const char *name) {
+    const auto found = of.find(name);
+    return found != of.end() ? found->template get_ptr<const T *>() : nullptr;
 }
 
-// Microseconds with three decimals, as nanoseconds. Takes what it reads off `text`.
-std::optional<std::int64_t> take_time(std::string_view &text) {
-    const std::optional<std::int64_t> whole = take_number(text);
-    if (!whole || *whole < 0 || *whole > INT64_MAX / 1000 - 1 || text.size() < 4 || text[0] != '.') {
-        return std::nullopt;
-    }
-    text.remove_prefix(1);
-    std::string_view decimals = text.substr(0, 3);
-    const std::optional<std::int64_t> part = take_number(decimals);
-    if (!part || *part < 0 || !decimals.empty()) {
-        return std::nullopt;
-    }
-    text.remove_prefix(3);
-    return *whole * 1000 + *part;
+// From microseconds. The timeline has nanoseconds as three decimals.
+template <class Float> bool is_time(const Float *us) {
+    return us != nullptr && *us >= 0 && *us <= static_cast<Float>(largest_time);
+}
+template <class Float> std::int64_t nanoseconds(Float us) {
+    return std::llround(us * 1000);
 }
 
-std::string as_microseconds(std::int64_t ns) {
-    const std::int64_t size = ns < 0 ? -ns : ns;
-    char text[40];
-    std::snprintf(text, sizeof text, "%s%" PRId64 ".%03d", ns < 0 ? "-" : "", size / 1000,
-                  static_cast<int>(size % 1000));
-    return text;
-}
-
-// What follows `name` in an object of one line. Inside a JSON string a quotation mark has a backslash before it, so the
-// name of a member is not found there.
-std::optional<std::string_view> value_of(std::string_view line, std::string_view name) {
-    const std::string member = '"' + std::string(name) + "\":";
-    for (const char before : {'{', ','}) {
-        const std::size_t at = line.find(before + member);
-        if (at != std::string_view::npos) {
-            return line.substr(at + 1 + member.size());
-        }
-    }
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> number_of(std::string_view line, std::string_view name) {
-    std::optional<std::string_view> value = value_of(line, name);
-    return value ? take_number(*value) : std::nullopt;
-}
-
-std::optional<std::string> json_string_of(std::string_view line, std::string_view name) {
-    const std::optional<std::string_view> value = value_of(line, name);
-    if (!value || value->empty() || value->front() != '"') {
-        return std::nullopt;
-    }
-    for (std::size_t i = 1; i < value->size(); ++i) {
-        if ((*value)[i] == '\\') {
-            ++i;
-        } else if ((*value)[i] == '"') {
-            return std::string(value->substr(0, i + 1));
-        }
-    }
-    return std::nullopt;
+// The names of files may have bytes that are no UTF-8, which JSON does not allow.
+std::string replace_what_is_no_utf8(const std::string &line) {
+    return trace_event::parse(trace_event(line).dump(-1, ' ', false, trace_event::error_handler_t::replace))
+        .get<std::string>();
 }
 
 } // namespace
@@ -115,23 +69,25 @@ std::string timeline_reader::next_line() {
     return line;
 }
 
-bool timeline_reader::next_event(std::string &event) {
+bool timeline_reader::next_event(trace_event &event) {
     if (last_ || line_ == "],") { // a timeline has at least the name of its process, but may have no more
         read_end();
         return false;
     }
-    const bool comma = line_.ends_with("},");
-    if (!line_.starts_with(event_begin) || (!comma && !line_.ends_with('}'))) {
+    last_ = !line_.ends_with("},");
+    if (!last_) {
+        line_.pop_back();
+    }
+    event = trace_event::parse(line_, nullptr, false);
+    if (event.is_discarded()) {
+        event = trace_event::parse(replace_what_is_no_utf8(line_), nullptr, false);
+    }
+    if (!event.is_object() || !event.contains("ph")) {
         fail("this line is not one event of a timeline of Thence");
     }
-    event = comma ? line_.substr(0, line_.size() - 1) : line_;
-    const std::size_t at = event.find(time_member);
-    std::string_view time =
-        at == std::string::npos ? std::string_view() : std::string_view(event).substr(at + time_member.size());
-    if (!take_time(time)) {
+    if (!is_time(member<double>(event, "ts"))) {
         fail("this event has no time");
     }
-    last_ = !comma;
     line_ = next_line();
     return true;
 }
@@ -141,30 +97,27 @@ void timeline_reader::read_end() {
         fail("the list of events does not end here as it should");
     }
     line_ = next_line();
-    const auto rank = number_of(line_, "rank");
-    const auto host = json_string_of(line_, "host");
-    const auto continuations = number_of(line_, "continuations");
-    const auto dropped = number_of(line_, "dropped");
-    auto wall_clock = value_of(line_, "wall_clock_minus_ts_us");
-    const auto offset = wall_clock ? take_time(*wall_clock) : std::nullopt;
-    if (line_.starts_with(end_begin) && value_of(line_, "ranks")) {
+    const exact_json rest = exact_json::parse('{' + line_, nullptr, false);
+    const exact_json about = rest.is_object() ? rest.value("otherData", exact_json()) : exact_json();
+    if (about.contains("ranks")) {
         fail("this timeline is joined already; join the files of the ranks");
     }
-    if (!line_.starts_with(end_begin) || !line_.ends_with("}}") || !rank || !host || !continuations || !dropped ||
-        !offset) {
+    const auto *const rank = member<std::uint64_t>(about, "rank");
+    const auto *const host = member<std::string>(about, "host");
+    const auto *const continuations = member<std::uint64_t>(about, "continuations");
+    const auto *const dropped = member<std::uint64_t>(about, "dropped");
+    const auto *const offset = member<long double>(about, "wall_clock_minus_ts_us");
+    if (rank == nullptr || host == nullptr || continuations == nullptr || dropped == nullptr || !is_time(offset)) {
         fail("this line does not say what the end of a timeline of Thence says");
     }
-    end_ = {*rank, *host, *offset, *continuations, *dropped};
+    end_ = {*rank, *host, nanoseconds(*offset), *continuations, *dropped};
 }
 
-std::string moved(const std::string &event, std::int64_t ns) {
-    if (ns == 0 || event.starts_with(R"({"ph":"M")")) {
-        return event;
+void move(trace_event &event, std::int64_t ns) {
+    if (event["ph"] != "M") {
+        double &us = event["ts"].get_ref<double &>();
+        us = static_cast<double>(nanoseconds(us) + ns) / 1000;
     }
-    const std::size_t begin = event.find(time_member) + time_member.size();
-    std::string_view rest = std::string_view(event).substr(begin);
-    const std::optional<std::int64_t> time = take_time(rest);
-    return event.substr(0, begin) + as_microseconds(time.value() + ns) + std::string(rest);
 }
 
 } // namespace command

@@ -3,26 +3,30 @@
 // rank. It reads what the library writes, and nothing else of Chrome's trace format.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <fstream>
 #include <string>
 
 namespace command {
 
+using trace_event = nlohmann::ordered_json;
+
 struct timeline_end {
-    std::int64_t rank = 0;
-    std::string host;                     // as in the file, a JSON string
+    std::uint64_t rank = 0;
+    std::string host;
     std::int64_t wall_clock_minus_ts = 0; // ns
-    std::int64_t continuations = 0;
-    std::int64_t dropped = 0;
+    std::uint64_t continuations = 0;
+    std::uint64_t dropped = 0;
 };
 
 // Every function throws std::runtime_error, naming file and line, where the file is not such a timeline.
 class timeline_reader {
 public:
     explicit timeline_reader(const std::string &name);
-    // The next event without the comma after it. False after the last one; end() tells the rest then.
-    bool next_event(std::string &event);
+    // False after the last one; end() tells the rest then.
+    bool next_event(trace_event &event);
     const timeline_end &end() const noexcept { return end_; }
 
 private:
@@ -38,7 +42,7 @@ private:
     timeline_end end_;
 };
 
-// The event with its time moved by `ns`. Events that only name something have no time and stay as they are.
-std::string moved(const std::string &event, std::int64_t ns);
+// Moves the time of the event by `ns`. Events that only name something have no time and stay as they are.
+void move(trace_event &event, std::int64_t ns);
 
 } // namespace command

@@ -27,14 +27,14 @@ struct join_options {
 
 timeline_end end_of(const std::string &file) {
     timeline_reader reader(file);
-    for (std::string event; reader.next_event(event);) {
+    for (trace_event event; reader.next_event(event);) {
     }
     return reader.end();
 }
 
 std::vector<timeline_end> check(const join_options &chosen) {
     std::vector<timeline_end> ends;
-    std::map<std::int64_t, std::string> file_of;
+    std::map<std::uint64_t, std::string> file_of;
     for (const std::string &file : chosen.files) {
         std::error_code ignored;
         if (fs::equivalent(file, chosen.output, ignored)) {
@@ -63,20 +63,21 @@ std::vector<std::int64_t> differences(const std::vector<timeline_end> &ends) {
 
 void write(std::ostream &out, const join_options &chosen, const std::vector<timeline_end> &ends) {
     const std::vector<std::int64_t> moves = differences(ends);
-    std::int64_t continuations = 0;
-    std::int64_t dropped = 0;
+    std::uint64_t continuations = 0;
+    std::uint64_t dropped = 0;
     const char *between = "\n";
-    out << "{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[";
+    out << "{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":["; // the events are not in memory all at once
     for (std::size_t i = 0; i < ends.size(); ++i) {
         timeline_reader reader(chosen.files[i]);
-        for (std::string event; reader.next_event(event); between = ",\n") {
-            out << between << moved(event, moves[i]);
+        for (trace_event event; reader.next_event(event); between = ",\n") {
+            move(event, moves[i]);
+            out << between << event;
         }
         continuations += ends[i].continuations;
         dropped += ends[i].dropped;
     }
-    out << "\n],\n\"otherData\":{\"ranks\":" << ends.size() << ",\"continuations\":" << continuations
-        << ",\"dropped\":" << dropped << "}}\n";
+    const trace_event about{{"ranks", ends.size()}, {"continuations", continuations}, {"dropped", dropped}};
+    out << "\n],\n\"otherData\":" << about << "}\n";
 }
 
 // A join that fails leaves the file as it was.

@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include <thence/detail/send_alone.hpp>
 #include <thence/error.hpp>
 
 namespace thence::detail {
@@ -21,13 +22,6 @@ struct offload_head { // the first message of a task
 inline constexpr offload_head offload_broken_off{-1, 0};
 // The same, of a rank to itself: a receive ends.
 inline constexpr offload_head offload_ends_receive{-2, 0};
-
-// Nobody waits for it. `sent` stays for ever. @return a code of MPI.
-inline int offload_send_alone(const offload_head &sent, int to, MPI_Comm comm) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Isend(&sent, sizeof sent, MPI_BYTE, to, 0, comm, &request);
-    return code == MPI_SUCCESS ? MPI_Request_free(&request) : code;
-}
 
 class offload_errors {
 public:
@@ -85,7 +79,7 @@ public:
         MPI_Comm_rank(comm, &mine);
         for (int rank = 0; rank < size; ++rank) {
             if (rank != mine) {
-                offload_send_alone(offload_broken_off, rank, comm);
+                send_alone(&offload_broken_off, sizeof(offload_head), rank, 0, comm);
             }
         }
     }

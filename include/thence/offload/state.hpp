@@ -59,7 +59,7 @@ public:
     bool end() {
         const int mine = number(comm_, MPI_Comm_rank);
         for (std::size_t left = receives_.size(); left > 0; --left) {
-            if (!errors_.good(offload_send_alone(offload_ends_receive, mine, comm_))) {
+            if (!errors_.good(send_alone(&offload_ends_receive, sizeof(offload_head), mine, 0, comm_))) {
                 return false;
             }
         }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that are not in use, to be used again: a list, linked by their member `next`, the last one first.
 //
-// Not thread-safe: the list belongs to one thread, or a lock of its owner guards it. It does not own the objects: where
-// they are made by take_or_make(), the owner calls delete_all().
+// free_list is not thread-safe: the list belongs to one thread, or a lock of its owner guards it. shared_free_list has
+// its own lock. Neither owns the objects: where they are made by take_or_make(), the owner calls delete_all(), or they
+// stay to the end of the process.
 #pragma once
 
+#include "core/base/spin_lock.hpp"
+
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -39,6 +43,27 @@ public:
 
 private:
     T *first_ = nullptr;
+};
+
+// Memory is allocated outside of the lock, which is held for a few instructions.
+template <class T> class shared_free_list {
+public:
+    T *take() noexcept {
+        const std::scoped_lock guard(lock_);
+        return list_.take();
+    }
+    T *take_or_make() noexcept {
+        T *const taken = take();
+        return taken != nullptr ? taken : new (std::nothrow) T;
+    }
+    void give(T &unused) noexcept {
+        const std::scoped_lock guard(lock_);
+        list_.give(unused);
+    }
+
+private:
+    spin_lock lock_;
+    free_list<T> list_;
 };
 
 } // namespace thence::base

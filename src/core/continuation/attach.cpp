@@ -9,7 +9,6 @@
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
-#include "core/progress/progress.hpp"
 
 namespace thence::continuation {
 

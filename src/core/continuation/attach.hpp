@@ -110,10 +110,22 @@ inline int attached(continuation &c, control_word kind) noexcept {
     return attached(c, kind);
 }
 
-int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
-
 [[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
     return {phase::attaching, how.form, kind | (how.has(THENCE_INVOKE_FAILED) ? control_word::invoke_failed : 0U)};
+}
+
+// Attaches a single that the engine may have to poll. All fields of `c` are set except its control word.
+[[gnu::noinline]] inline int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
+    const busy_scope attaching; // the test of the operation may enter MPI's progress, which may call our hook
+    const control_word kind = control_of(how, control_word::single);
+    c.set_control(kind, std::memory_order_relaxed);
+    c.cr->acquire();
+    c.first.error = MPI_SUCCESS;
+    if (engine::current->watch(c.first, false) == engine::outcome::complete) [[unlikely]] {
+        return complete_at_once(c, how.has(THENCE_MAY_RUN), flag);
+    }
+    *flag = 0;
+    return attached(c, kind);
 }
 
 // Sets the fields of `c` that all ways of attaching set.
@@ -156,20 +168,6 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
         return wake();
     }
     return MPI_SUCCESS;
-}
-
-// Attaches a single that the engine may have to poll. All fields of `c` are set except its control word.
-__attribute__((noinline)) inline int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
-    const busy_scope attaching; // the test of the operation may enter MPI's progress, which may call our hook
-    const control_word kind = control_of(how, control_word::single);
-    c.set_control(kind, std::memory_order_relaxed);
-    c.cr->acquire();
-    c.first.error = MPI_SUCCESS;
-    if (engine::current->watch(c.first, false) == engine::outcome::complete) [[unlikely]] {
-        return complete_at_once(c, how.has(THENCE_MAY_RUN), flag);
-    }
-    *flag = 0;
-    return attached(c, kind);
 }
 
 } // namespace thence::continuation

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstdio>
 #include <mutex>
 #include <utility>

@@ -192,8 +192,8 @@ long make_progress() noexcept {
 void make_progress_or_pause(thence_backoff &backoff) noexcept {
     if (make_progress() != 0) {
         progress::found(backoff);
-    } else if (progress::pause(backoff)) {
-        progress::catch_up_after_sleep();
+    } else {
+        progress::pause_and_catch_up(backoff);
     }
 }
 

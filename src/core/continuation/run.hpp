@@ -13,8 +13,6 @@
 #include "core/progress/interposed.hpp"
 #include "core/progress/source.hpp"
 
-#include <thence/thence.h>
-
 namespace thence::continuation {
 
 // The continuation layer, as hook, helper and waiting calls see it.

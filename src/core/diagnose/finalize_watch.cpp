@@ -13,7 +13,6 @@
 #include <exception>
 #include <new>
 #include <pthread.h>
-#include <string>
 
 namespace thence::diagnose {
 

@@ -9,7 +9,6 @@
 #include "core/continuation/continuation.hpp"
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 namespace thence::diagnose {

@@ -19,7 +19,6 @@
 #include "core/engine/persistent_requests.hpp"
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 namespace thence::engine {

@@ -49,9 +49,16 @@ namespace thence::mpi {
 #else
 #define THENCE_MPI_LARGE(X)
 #endif
+// MPI's tool interface, see request_poll_frequency.cpp. The fake MPI has none.
+#if defined(MPICH_VERSION) && !defined(I_MPI_VERSION)
+#define THENCE_MPI_TOOL_CALLS(X)                                                                                      \
+    X(T_init_thread) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write) X(T_cvar_handle_free)
+#else
+#define THENCE_MPI_TOOL_CALLS(X)
+#endif
 #define THENCE_MPI_TABLE(X)                                                                                           \
     THENCE_MPI_CALLS(X) THENCE_MPI_TYPE_CALLS(X) THENCE_MPI_MESSAGE_CALLS(X) THENCE_MPI_STREAM_CALLS(X)               \
-    THENCE_MPI_COLLECTIVES(X) THENCE_MPI_LARGE(X)
+    THENCE_MPI_COLLECTIVES(X) THENCE_MPI_LARGE(X) THENCE_MPI_TOOL_CALLS(X)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.
@@ -101,6 +108,18 @@ void load_type_calls() noexcept;
 
 // Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
 int report(int code) noexcept;
+
+// Tests an operation whose status nobody wants. True if it has ended: it is complete, or MPI has returned an error,
+// `code`.
+inline bool has_ended(MPI_Request &request, int &code) noexcept {
+    int flag = 0;
+    code = table.Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag != 0;
+}
+inline bool has_ended(MPI_Request &request) noexcept {
+    int code = MPI_SUCCESS;
+    return has_ended(request, code);
+}
 
 // An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
 const MPI_Status &empty_status() noexcept;

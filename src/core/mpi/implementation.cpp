@@ -72,22 +72,31 @@ bool asking_breaks_file_requests() noexcept {
     return breaks;
 }
 
-bool finalize_may_not_return(std::string_view version, int ranks, const char *on_this_node) noexcept {
+namespace {
+
+bool is_mpich_on_ucx_before_5(std::string_view version) noexcept {
     // "MPICH Version:\t4.0.2\n... MPICH Device:\tch4:ucx\n..."
     const std::string_view number = version.substr(std::min(version.find_first_of("0123456789"), version.size()));
     int major = 0;
     std::from_chars(number.begin(), number.end(), major);
-    return version.starts_with("MPICH") && major > 0 && major < 5 &&
-           version.find("ch4:ucx") != std::string_view::npos && ranks > 1 &&
-           (on_this_node == nullptr || std::atoi(on_this_node) != ranks);
+    return version.starts_with("MPICH") && major > 0 && major < 5 && version.find("ch4:ucx") != std::string_view::npos;
+}
+
+bool are_on_several_nodes(int ranks, const char *on_this_node) noexcept {
+    return ranks > 1 && (on_this_node == nullptr || std::atoi(on_this_node) != ranks);
+}
+
+} // namespace
+
+bool finalize_may_not_return(std::string_view version, int ranks, const char *on_this_node) noexcept {
+    return is_mpich_on_ucx_before_5(version) && are_on_several_nodes(ranks, on_this_node);
 }
 
 bool finalize_may_not_return() noexcept {
-    const std::string version = whole_version();
-    int ranks = 2;
-    return finalize_may_not_return(version, ranks, nullptr) && // else nobody asks for the ranks
+    int ranks = 1;
+    return is_mpich_on_ucx_before_5(whole_version()) && // else nobody asks for the ranks
            table.Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS &&
-           finalize_may_not_return(version, ranks, std::getenv("MPI_LOCALNRANKS"));
+           are_on_several_nodes(ranks, std::getenv("MPI_LOCALNRANKS"));
 }
 
 bool finalize_forbids_other_threads() noexcept {

@@ -16,14 +16,14 @@ namespace {
 void write_larger(int index, int requests) noexcept {
     MPI_T_cvar_handle setting = MPI_T_CVAR_HANDLE_NULL;
     int count = 0;
-    if (PMPI_T_cvar_handle_alloc(index, nullptr, &setting, &count) != MPI_SUCCESS) {
+    if (table.T_cvar_handle_alloc(index, nullptr, &setting, &count) != MPI_SUCCESS) {
         return;
     }
     int value = 0;
-    if (count == 1 && PMPI_T_cvar_read(setting, &value) == MPI_SUCCESS && value < requests) {
-        PMPI_T_cvar_write(setting, &requests);
+    if (count == 1 && table.T_cvar_read(setting, &value) == MPI_SUCCESS && value < requests) {
+        table.T_cvar_write(setting, &requests);
     }
-    PMPI_T_cvar_handle_free(&setting);
+    table.T_cvar_handle_free(&setting);
 }
 
 } // namespace
@@ -35,10 +35,10 @@ void set_request_poll_frequency(int requests) noexcept {
     }
     static const bool usable = [] {
         int level = 0;
-        return PMPI_T_init_thread(MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS;
+        return table.T_init_thread(MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS;
     }();
     int index = 0;
-    if (usable && PMPI_T_cvar_get_index(name, &index) == MPI_SUCCESS) {
+    if (usable && table.T_cvar_get_index(name, &index) == MPI_SUCCESS) {
         write_larger(index, requests);
     }
 }

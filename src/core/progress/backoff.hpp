@@ -34,6 +34,10 @@ constexpr thence_backoff backoff_with(std::int64_t longest, std::uint32_t spins)
     backoff.spins = spins;
     return backoff;
 }
+// The same for a wait that mostly is short: for memory that another thread or process writes, or for its answer.
+constexpr thence_backoff backoff_of_short_wait() noexcept {
+    return backoff_with(20'000, 256);
+}
 
 inline void found(thence_backoff &backoff) noexcept {
     if (backoff.misses != 0 || backoff.usual != 0) {

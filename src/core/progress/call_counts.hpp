@@ -58,8 +58,8 @@ inline call_counts &own_call_counts() noexcept {
 #if defined(__has_builtin) && __has_builtin(__builtin_thread_pointer)
     const auto thread = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
 #else
-    static thread_local constinit char here = 0;
-    const auto thread = reinterpret_cast<std::uintptr_t>(&here);
+    static thread_local constinit char of_thread = 0;
+    const auto thread = reinterpret_cast<std::uintptr_t>(&of_thread);
 #endif
     return all_call_counts[(thread >> 12) % std::tuple_size_v<decltype(all_call_counts)>];
 }

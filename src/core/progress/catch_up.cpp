@@ -2,7 +2,6 @@
 #include "core/progress/catch_up.hpp"
 
 #include "core/base/clock.hpp"
-#include "core/mpi/implementation.hpp"
 
 #include <algorithm>
 #include <atomic>

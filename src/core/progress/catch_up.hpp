@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/mpi/calls.hpp"
+#include "core/progress/backoff.hpp"
 
 namespace thence::progress {
 
@@ -15,6 +16,13 @@ void make_progress_until_idle() noexcept;
 inline void catch_up_after_sleep() noexcept {
     if (mpi::table.stream_progress != nullptr) {
         make_progress_until_idle();
+    }
+}
+
+// The pause of a loop that lets MPI make progress itself.
+inline void pause_and_catch_up(thence_backoff &backoff) noexcept {
+    if (pause(backoff)) {
+        catch_up_after_sleep();
     }
 }
 

@@ -57,12 +57,12 @@ template <std::size_t i, class... Arguments> using at_index = typename decltype(
 
 // The arguments behind the first `at` are (buffer, count, type ...) or one of the other forms of collectives.
 template <std::size_t at, class... Arguments>
-std::int64_t of(std::string_view name, MPI_Comm comm, const std::tuple<Arguments...> &all) {
+std::int64_t transferred(std::string_view name, MPI_Comm comm, const std::tuple<Arguments...> &all) {
     constexpr std::size_t size = sizeof...(Arguments);
     if constexpr (at + 2 >= size) {
         return 0;
     } else if constexpr (!is_buffer<at_index<at, Arguments...>>) {
-        return of<at + 1>(name, comm, all); // a file, an offset
+        return transferred<at + 1>(name, comm, all); // a file, an offset
     } else {
         using second = at_index<at + 1, Arguments...>;
         using third = at_index<at + 2, Arguments...>;
@@ -76,7 +76,7 @@ std::int64_t of(std::string_view name, MPI_Comm comm, const std::tuple<Arguments
         } else if constexpr (is_counts<second>) { // counts, displacements, type or types
             if constexpr (at + 6 < size && is_buffer<at_index<at + 4, Arguments...>> &&
                           !is_counts<at_index<at + 5, Arguments...>>) {
-                return of<at + 4>(name, comm, all); // scattered: what each rank receives
+                return transferred<at + 4>(name, comm, all); // scattered: what each rank receives
             } else if (buffer == MPI_IN_PLACE || name.find("eighbor") != name.npos) {
                 return 0;
             } else if constexpr (std::is_pointer_v<at_index<at + 3, Arguments...>> &&
@@ -91,7 +91,7 @@ std::int64_t of(std::string_view name, MPI_Comm comm, const std::tuple<Arguments
             const bool scatters = name.starts_with("MPI_Iscatter") || name.starts_with("MPI_Scatter");
             if constexpr (at + 5 < size && is_buffer<at_index<at + 3, Arguments...>>) {
                 if (buffer == MPI_IN_PLACE || scatters) {
-                    return of<at + 3>("", comm, all);
+                    return transferred<at + 3>("", comm, all);
                 }
             }
             const std::int64_t once =
@@ -110,7 +110,7 @@ template <class... Arguments> std::int64_t bytes_of(const char *name, MPI_Comm c
     if constexpr (std::is_function_v<std::remove_pointer_t<first>>) {
         return -1; // a generalized request
     } else {
-        return bytes::of<0>(name, comm, std::tuple<Arguments...>(arguments...));
+        return bytes::transferred<0>(name, comm, std::tuple<Arguments...>(arguments...));
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
@@ -40,10 +39,10 @@ public:
         handle_ = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
         handle_ = handle_ != nullptr ? handle_ : dlopen(nullptr, RTLD_LAZY);
     }
-    bool interposes(const char *mpi_name) const noexcept { return here(mpi_name) != nullptr; }
+    bool interposes(const char *mpi_name) const noexcept { return own_symbol(mpi_name) != nullptr; }
     void *instead_of(const char *pmpi_name) const noexcept {
-        void *const same = here(pmpi_name);
-        void *const ours = same != nullptr ? same : here(pmpi_name + 1);
+        void *const same = own_symbol(pmpi_name);
+        void *const ours = same != nullptr ? same : own_symbol(pmpi_name + 1);
         if (ours == nullptr || same != nullptr) {
             return ours;
         }
@@ -53,7 +52,7 @@ public:
     }
 
 private:
-    void *here(const char *name) const noexcept {
+    void *own_symbol(const char *name) const noexcept {
         void *const found = dlsym(handle_, name);
         return found != nullptr && object_of(found).dli_fbase == base_ ? found : nullptr;
     }

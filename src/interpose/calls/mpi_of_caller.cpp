@@ -24,22 +24,23 @@ Dl_info mpi_of(const Dl_info &object) noexcept {
 } // namespace
 
 bool is_of_another_mpi(const char *call, const void *caller) noexcept {
-    const Dl_info from = object_of(caller);
-    if (from.dli_fname == nullptr) { // code that was compiled at run time belongs to no object
+    const Dl_info calling_object = object_of(caller);
+    if (calling_object.dli_fname == nullptr) { // code that was compiled at run time belongs to no object
         return false;
     }
-    const Dl_info own = object_of(reinterpret_cast<const void *>(&is_of_another_mpi));
-    const Dl_info its = mpi_of(from);
-    const Dl_info ours = mpi_of(own);
-    if (its.dli_fbase == nullptr || ours.dli_fbase == nullptr || its.dli_fbase == ours.dli_fbase) {
+    const Dl_info own_object = object_of(reinterpret_cast<const void *>(&is_of_another_mpi));
+    const Dl_info mpi_of_caller = mpi_of(calling_object);
+    const Dl_info own_mpi = mpi_of(own_object);
+    if (mpi_of_caller.dli_fbase == nullptr || own_mpi.dli_fbase == nullptr ||
+        mpi_of_caller.dli_fbase == own_mpi.dli_fbase) {
         return false;
     }
     std::fprintf(
         stderr,
         "thence: %s is refused: it was called by %s, which is linked with %s, and %s is for %s. Name the MPI of "
         "the program to thence run: --mpi-library %s\n",
-        call, file_name(from.dli_fname), file_name(its.dli_fname), file_name(own.dli_fname), file_name(ours.dli_fname),
-        its.dli_fname);
+        call, file_name(calling_object.dli_fname), file_name(mpi_of_caller.dli_fname), file_name(own_object.dli_fname),
+        file_name(own_mpi.dli_fname), mpi_of_caller.dli_fname);
     return true;
 }
 

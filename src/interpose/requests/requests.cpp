@@ -21,7 +21,6 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <string>
 #include <vector>
 
 namespace thence::interpose {

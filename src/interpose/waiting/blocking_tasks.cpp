@@ -5,11 +5,9 @@
 
 #include "core/continuation/attach.hpp"
 #include "core/continuation/request.hpp"
-#include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/push.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/persistent.hpp"
 #include "core/progress/backoff.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"

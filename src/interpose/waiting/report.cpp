@@ -5,9 +5,9 @@
 #include "core/base/settings.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/progress/backoff.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
+#include "interpose/waiting/test_until_complete.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,6 @@
 #include <charconv>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -204,26 +203,24 @@ std::vector<rank_report> gather_reports(const rank_report &own, base::nanosecond
         buffers{own, std::vector<rank_report>(rank == 0 ? static_cast<std::size_t>(size) : 0), given_up});
     constexpr int count = std::tuple_size_v<words>;
     MPI_Request request = MPI_REQUEST_NULL;
-    int code = mpi::table.Igather(&sent->own, count, MPI_INT64_T, sent->all.data(), count, MPI_INT64_T, 0,
-                                  MPI_COMM_WORLD, &request);
-    const base::nanoseconds sent_at = base::read_clock();
+    const int code = mpi::table.Igather(&sent->own, count, MPI_INT64_T, sent->all.data(), count, MPI_INT64_T, 0,
+                                        MPI_COMM_WORLD, &request);
     bool said = false;
-    int done = 0;
-    for (thence_backoff pauses = THENCE_BACKOFF_INIT;; progress::pause(pauses)) {
-        code = code == MPI_SUCCESS ? mpi::table.Test(&request, &done, MPI_STATUS_IGNORE) : code;
-        if (done != 0 || code != MPI_SUCCESS) {
-            return code == MPI_SUCCESS ? std::move(sent->all) : std::vector<rank_report>();
-        }
-        const base::nanoseconds waited = base::read_clock() - sent_at;
+    bool gives_up = false;
+    const auto goes_on = [&](base::nanoseconds waited) {
         if (waited >= says_after && !std::exchange(said, true)) {
             diagnose::print_to_stderr("THENCE_REPORT: this rank waits for the figures of others. If not all ranks of "
                                       "MPI_COMM_WORLD have THENCE_REPORT set, set it for all of them or for none\n");
         }
-        if (waited >= gives_up_after) {
-            given_up = sent.release();
-            return rank == 0 ? std::vector<rank_report>{own} : std::vector<rank_report>();
-        }
+        gives_up = waited >= gives_up_after;
+        return !gives_up;
+    };
+    const bool complete = code == MPI_SUCCESS && test_until_complete(request, goes_on);
+    if (gives_up) {
+        given_up = sent.release();
+        return rank == 0 ? std::vector<rank_report>{own} : std::vector<rank_report>();
     }
+    return complete ? std::move(sent->all) : std::vector<rank_report>();
 }
 
 void begin_report() noexcept {

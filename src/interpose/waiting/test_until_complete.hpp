@@ -14,14 +14,13 @@ namespace thence::interpose {
 // that it has waited, which returns whether to go on. @return whether it is complete.
 template <class Waits> bool test_until_complete(MPI_Request &request, Waits &&waits) noexcept {
     const base::nanoseconds begun = base::read_clock();
-    int done = 0;
-    for (thence_backoff pauses = THENCE_BACKOFF_INIT;
-         mpi::table.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0; progress::pause(pauses)) {
+    int code = MPI_SUCCESS;
+    for (thence_backoff pauses = THENCE_BACKOFF_INIT; !mpi::has_ended(request, code); progress::pause(pauses)) {
         if (!waits(base::read_clock() - begun)) {
             return false;
         }
     }
-    return done != 0;
+    return code == MPI_SUCCESS;
 }
 
 } // namespace thence::interpose

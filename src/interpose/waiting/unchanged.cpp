@@ -86,9 +86,7 @@ void pause(polling_call &call) noexcept {
         return;
     }
     backoff.longest = std::clamp(waited / part, short_sleep, long_sleep);
-    if (progress::pause(backoff)) {
-        progress::catch_up_after_sleep();
-    }
+    progress::pause_and_catch_up(backoff);
 }
 
 int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {

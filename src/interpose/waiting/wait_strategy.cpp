@@ -59,9 +59,7 @@ bool must_test() noexcept {
 void pause(polling_call &call) noexcept {
     ++call.turns;
     progress::poll_and_run_some();
-    if (progress::pause(call.backoff)) {
-        progress::catch_up_after_sleep();
-    }
+    progress::pause_and_catch_up(call.backoff);
 }
 
 int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {

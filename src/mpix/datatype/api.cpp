@@ -7,7 +7,6 @@
 #include "mpix/datatype/layout.hpp"
 
 #include <optional>
-#include <string>
 #include <sys/uio.h>
 #include <utility>
 

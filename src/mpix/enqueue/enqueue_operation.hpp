@@ -8,7 +8,6 @@
 #include "mpix/queues/queue.hpp"
 #include "mpix/streams/communicator.hpp"
 
-#include <array>
 #include <span>
 
 namespace thence::enqueue {

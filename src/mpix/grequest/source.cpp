@@ -71,7 +71,7 @@ const progress::source as_source{"generalized requests", &outstanding, &poll_sou
 void finish_async() noexcept {
     constexpr std::uint32_t patience_ms = 10000;
     const std::uint32_t begun = base::coarse_milliseconds();
-    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    thence_backoff backoff = progress::backoff_of_short_wait();
     for (bool told = false; running_async() != 0 && continuation::free_to_run();) {
         continuation::make_progress_or_pause(backoff);
         if (!told && base::coarse_milliseconds() - begun > patience_ms) {

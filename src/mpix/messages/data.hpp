@@ -7,7 +7,6 @@
 
 #include <mpi.h>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace thence::messages {

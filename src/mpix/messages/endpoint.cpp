@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking collectives of thread communicators: each advances by a step when messages of it are complete. The source
-// of progress for messages (source.hpp) advances them. It polls only while a request is open, so each collective keeps
-// one open until it ends.
+// The list of nonblocking collectives of thread communicators that have not ended. The source of progress for messages
+// (source.hpp) advances them. It polls only while a request is open, so each collective keeps one open until it ends.
 //
 // Invariant: one thread at a time advances them, and meanwhile neither starts one nor runs a callback. Those that other
 // threads start meanwhile are put into a second list, which the next advance_scheduled() takes.
@@ -9,6 +8,8 @@
 
 namespace thence::messages {
 
+// One nonblocking collective, as this list sees it. Its algorithm is a sequence of steps: each starts messages, and the
+// next one is possible when these are complete. The class threadcomm::nonblocking has the algorithm and the messages.
 class scheduled {
 public:
     scheduled &operator=(scheduled &&) = delete;

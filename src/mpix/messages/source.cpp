@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/messages/source.hpp"
 
-#include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
 #include "mpix/messages/endpoint.hpp"
 #include "mpix/messages/requests.hpp"

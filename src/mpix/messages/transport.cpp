@@ -84,8 +84,7 @@ bool transport::try_end() noexcept {
     if (!std::exchange(ending_, true)) {
         table.Ibarrier(comm_, &barrier_);
     }
-    int flag = 0;
-    return table.Test(&barrier_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+    return mpi::has_ended(barrier_);
 }
 
 bool transport::no_poll_is_under_way() noexcept {
@@ -165,8 +164,7 @@ bool transport::send(int process, const wire_header &header, p2p_operation &send
         give_block(message);
         return true;
     }
-    int flag = 0;
-    if (table.Test(&message->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+    if (mpi::has_ended(message->request)) {
         give_block(message);
     } else {
         const std::scoped_lock guard(lock_);
@@ -293,8 +291,7 @@ bool transport::poll_operations() noexcept {
         moving_.clear();
     }
     for (std::size_t i = 0; i < polled_blocks_.size();) {
-        int flag = 0;
-        if (table.Test(&polled_blocks_[i]->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) {
+        if (!mpi::has_ended(polled_blocks_[i]->request)) {
             ++i;
             continue;
         }
@@ -305,9 +302,8 @@ bool transport::poll_operations() noexcept {
     }
     completed_list completed;
     for (std::size_t i = 0; i < polled_.size();) {
-        int flag = 0;
-        const int code = table.Test(&polled_[i]->transfer, &flag, MPI_STATUS_IGNORE);
-        if (code == MPI_SUCCESS && flag == 0) {
+        int code = MPI_SUCCESS;
+        if (!mpi::has_ended(polled_[i]->transfer, code)) {
             ++i;
             continue;
         }

@@ -22,8 +22,8 @@ void waiting::operator()() noexcept {
         progress::run_sources(most_run);
     }
     // After a receive the caller checks its condition before any pause.
-    if (!received && progress::pause(backoff_)) {
-        progress::catch_up_after_sleep();
+    if (!received) {
+        progress::pause_and_catch_up(backoff_);
     }
 }
 

@@ -15,7 +15,7 @@ public:
 
 private:
     unsigned turns_ = 0;
-    thence_backoff backoff_ = progress::backoff_with(20'000, 256);
+    thence_backoff backoff_ = progress::backoff_of_short_wait();
 };
 
 } // namespace thence::messages

@@ -7,7 +7,6 @@
 #include "core/mpi/calls.hpp"
 #include "mpix/queues/source.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 namespace thence::queues {

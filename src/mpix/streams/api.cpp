@@ -16,7 +16,6 @@
 #include "mpix/streams/stream.hpp"
 #include "mpix/threadcomm/communicator.hpp"
 
-#include <cstring>
 #include <memory>
 #include <new>
 

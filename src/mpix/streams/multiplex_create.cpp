@@ -15,7 +15,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <new>
 
 namespace thence::streams {
 

@@ -17,8 +17,6 @@
 
 #include <mpi.h>
 
-#include <cstdint>
-
 namespace thence::streams {
 
 struct context;

@@ -4,8 +4,6 @@
 #include "core/mpi/calls.hpp"
 #include "mpix/threadcomm/message_calls.hpp"
 
-#include <initializer_list>
-
 namespace thence::threadcomm {
 
 namespace {

@@ -8,8 +8,6 @@
 
 #include "mpix/threadcomm/message_calls.hpp"
 
-#include <cstdint>
-
 namespace thence::threadcomm {
 
 inline int begin_operation(member &me) noexcept {

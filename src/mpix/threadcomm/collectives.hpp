@@ -10,8 +10,6 @@
 #include "mpix/threadcomm/communicator.hpp"
 #include "mpix/threadcomm/kept_operations.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
 

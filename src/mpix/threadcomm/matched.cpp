@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <utility>
 
 namespace thence::threadcomm {
 

@@ -14,7 +14,6 @@
 
 #include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 

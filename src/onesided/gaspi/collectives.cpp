@@ -126,17 +126,16 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_barrier(const gaspi_group_t number, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_barrier(gaspi_group_t number, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_group(number));
     count(counter::barriers);
     return reduce(self, number, call::barrier, nothing(), nullptr, nullptr, 0, timeout_ms);
 }
 
-gaspi_return_t pgaspi_allreduce(const gaspi_pointer_t buffer_send, gaspi_pointer_t const buffer_receive,
-                                const gaspi_number_t num, const gaspi_operation_t operation,
-                                const gaspi_datatype_t datatype, const gaspi_group_t number,
-                                const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_allreduce(gaspi_pointer_t buffer_send, gaspi_pointer_t buffer_receive, gaspi_number_t num,
+                                gaspi_operation_t operation, gaspi_datatype_t datatype, gaspi_group_t number,
+                                gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(buffer_send);
     THENCE_GASPI_NOT_NULL(buffer_receive);
@@ -153,11 +152,10 @@ gaspi_return_t pgaspi_allreduce(const gaspi_pointer_t buffer_send, gaspi_pointer
                   timeout_ms);
 }
 
-gaspi_return_t pgaspi_allreduce_user(const gaspi_pointer_t buffer_send, gaspi_pointer_t const buffer_receive,
-                                     const gaspi_number_t num, const gaspi_size_t element_size,
-                                     gaspi_reduce_operation_t const reduce_operation,
-                                     gaspi_reduce_state_t const reduce_state, const gaspi_group_t number,
-                                     const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_allreduce_user(gaspi_pointer_t buffer_send, gaspi_pointer_t buffer_receive, gaspi_number_t num,
+                                     gaspi_size_t element_size, gaspi_reduce_operation_t reduce_operation,
+                                     gaspi_reduce_state_t reduce_state, gaspi_group_t number,
+                                     gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(buffer_send);
     THENCE_GASPI_NOT_NULL(buffer_receive);

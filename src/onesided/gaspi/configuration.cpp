@@ -67,11 +67,11 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_config_get(gaspi_config_t *const config) {
+gaspi_return_t pgaspi_config_get(gaspi_config_t *config) {
     return tell(config, configuration);
 }
 
-gaspi_return_t pgaspi_config_set(const gaspi_config_t new_config) {
+gaspi_return_t pgaspi_config_set(gaspi_config_t new_config) {
     if (current.load() != nullptr || !is_valid(new_config)) {
         return GASPI_ERR_CONFIG;
     }
@@ -79,53 +79,53 @@ gaspi_return_t pgaspi_config_set(const gaspi_config_t new_config) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_version(float *const version) {
+gaspi_return_t pgaspi_version(float *version) {
     return tell(version, GASPI_MAJOR_VERSION + GASPI_MINOR_VERSION / 10.0F);
 }
 
-gaspi_return_t pgaspi_group_max(gaspi_number_t *const group_max) {
+gaspi_return_t pgaspi_group_max(gaspi_number_t *group_max) {
     return tell(group_max, configuration.group_max);
 }
-gaspi_return_t pgaspi_segment_max(gaspi_number_t *const segment_max) {
+gaspi_return_t pgaspi_segment_max(gaspi_number_t *segment_max) {
     return tell(segment_max, configuration.segment_max);
 }
-gaspi_return_t pgaspi_queue_size_max(gaspi_number_t *const queue_size_max) {
+gaspi_return_t pgaspi_queue_size_max(gaspi_number_t *queue_size_max) {
     return tell(queue_size_max, configuration.queue_size_max);
 }
-gaspi_return_t pgaspi_queue_max(gaspi_number_t *const queue_max) {
+gaspi_return_t pgaspi_queue_max(gaspi_number_t *queue_max) {
     return tell(queue_max, most_queues);
 }
-gaspi_return_t pgaspi_transfer_size_min(gaspi_size_t *const transfer_size_min) {
+gaspi_return_t pgaspi_transfer_size_min(gaspi_size_t *transfer_size_min) {
     return tell(transfer_size_min, 0); // nothing can be transferred
 }
-gaspi_return_t pgaspi_transfer_size_max(gaspi_size_t *const transfer_size_max) {
+gaspi_return_t pgaspi_transfer_size_max(gaspi_size_t *transfer_size_max) {
     return tell(transfer_size_max, configuration.transfer_size_max);
 }
-gaspi_return_t pgaspi_notification_num(gaspi_number_t *const notification_num) {
+gaspi_return_t pgaspi_notification_num(gaspi_number_t *notification_num) {
     return tell(notification_num, configuration.notification_num);
 }
-gaspi_return_t pgaspi_passive_transfer_size_min(gaspi_size_t *const passive_transfer_size_min) {
+gaspi_return_t pgaspi_passive_transfer_size_min(gaspi_size_t *passive_transfer_size_min) {
     return tell(passive_transfer_size_min, 1);
 }
-gaspi_return_t pgaspi_passive_transfer_size_max(gaspi_size_t *const passive_transfer_size_max) {
+gaspi_return_t pgaspi_passive_transfer_size_max(gaspi_size_t *passive_transfer_size_max) {
     return tell(passive_transfer_size_max, configuration.passive_transfer_size_max);
 }
-gaspi_return_t pgaspi_allreduce_buf_size(gaspi_size_t *const buf_size) {
+gaspi_return_t pgaspi_allreduce_buf_size(gaspi_size_t *buf_size) {
     return tell(buf_size, configuration.allreduce_buf_size);
 }
-gaspi_return_t pgaspi_allreduce_elem_max(gaspi_number_t *const elem_max) {
+gaspi_return_t pgaspi_allreduce_elem_max(gaspi_number_t *elem_max) {
     return tell(elem_max, configuration.allreduce_elem_max);
 }
-gaspi_return_t pgaspi_rw_list_elem_max(gaspi_number_t *const elem_max) {
+gaspi_return_t pgaspi_rw_list_elem_max(gaspi_number_t *elem_max) {
     return tell(elem_max, configuration.rw_list_elem_max);
 }
-gaspi_return_t pgaspi_network_type(gaspi_network_t *const network_type) {
+gaspi_return_t pgaspi_network_type(gaspi_network_t *network_type) {
     return tell(network_type, configuration.network);
 }
-gaspi_return_t pgaspi_build_infrastructure(gaspi_number_t *const build_infrastructure) {
+gaspi_return_t pgaspi_build_infrastructure(gaspi_number_t *build_infrastructure) {
     return tell(build_infrastructure, configuration.build_infrastructure);
 }
-gaspi_return_t pgaspi_atomic_max(gaspi_atomic_value_t *const max_value) {
+gaspi_return_t pgaspi_atomic_max(gaspi_atomic_value_t *max_value) {
     return tell(max_value, ULONG_MAX);
 }
 

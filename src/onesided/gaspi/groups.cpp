@@ -102,7 +102,7 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_group_create(gaspi_group_t *const number) {
+gaspi_return_t pgaspi_group_create(gaspi_group_t *number) {
     THENCE_GASPI_NOT_NULL(number);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -117,7 +117,7 @@ gaspi_return_t pgaspi_group_create(gaspi_group_t *const number) {
     return GASPI_ERR_MANY_GRP;
 }
 
-gaspi_return_t pgaspi_group_delete(const gaspi_group_t number) {
+gaspi_return_t pgaspi_group_delete(gaspi_group_t number) {
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
     group *const g = find_group(number);
@@ -131,7 +131,7 @@ gaspi_return_t pgaspi_group_delete(const gaspi_group_t number) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_group_add(const gaspi_group_t number, const gaspi_rank_t rank) {
+gaspi_return_t pgaspi_group_add(gaspi_group_t number, gaspi_rank_t rank) {
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
     group *const g = find_group(number);
@@ -150,7 +150,7 @@ gaspi_return_t pgaspi_group_add(const gaspi_group_t number, const gaspi_rank_t r
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_group_commit(const gaspi_group_t number, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_group_commit(gaspi_group_t number, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     group *const g = find_group(number);
     if (g == nullptr || (g->is_committed && number != GASPI_GROUP_ALL) || g->ranks.empty()) {
@@ -170,7 +170,7 @@ gaspi_return_t pgaspi_group_commit(const gaspi_group_t number, const gaspi_timeo
     return code;
 }
 
-gaspi_return_t pgaspi_group_num(gaspi_number_t *const group_num) {
+gaspi_return_t pgaspi_group_num(gaspi_number_t *group_num) {
     THENCE_GASPI_NOT_NULL(group_num);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -178,7 +178,7 @@ gaspi_return_t pgaspi_group_num(gaspi_number_t *const group_num) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_group_size(const gaspi_group_t number, gaspi_number_t *const group_size) {
+gaspi_return_t pgaspi_group_size(gaspi_group_t number, gaspi_number_t *group_size) {
     THENCE_GASPI_NOT_NULL(group_size);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -190,7 +190,7 @@ gaspi_return_t pgaspi_group_size(const gaspi_group_t number, gaspi_number_t *con
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_group_ranks(const gaspi_group_t number, gaspi_rank_t *const group_ranks) {
+gaspi_return_t pgaspi_group_ranks(gaspi_group_t number, gaspi_rank_t *group_ranks) {
     THENCE_GASPI_NOT_NULL(group_ranks);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);

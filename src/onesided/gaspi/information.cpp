@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <sched.h>
 #include <string>
 #include <unistd.h>
@@ -121,7 +120,7 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_time_ticks(gaspi_cycles_t *const ticks) {
+gaspi_return_t pgaspi_time_ticks(gaspi_cycles_t *ticks) {
     THENCE_GASPI_NOT_NULL(ticks);
 #if defined(__x86_64__)
     *ticks = __rdtsc();
@@ -131,14 +130,14 @@ gaspi_return_t pgaspi_time_ticks(gaspi_cycles_t *const ticks) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_time_get(gaspi_time_t *const wtime) {
+gaspi_return_t pgaspi_time_get(gaspi_time_t *wtime) {
     THENCE_GASPI_NOT_NULL(wtime);
     const auto begun = begin_of_time(); // before the other, which is later then
     *wtime = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begun).count();
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_cpu_frequency(gaspi_float *const cpu_mhz) {
+gaspi_return_t pgaspi_cpu_frequency(gaspi_float *cpu_mhz) {
     THENCE_GASPI_NOT_NULL(cpu_mhz);
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -151,7 +150,7 @@ gaspi_return_t pgaspi_cpu_frequency(gaspi_float *const cpu_mhz) {
     return GASPI_ERROR;
 }
 
-gaspi_return_t pgaspi_print_error(const gaspi_return_t error_code, gaspi_string_t *const error_message) {
+gaspi_return_t pgaspi_print_error(gaspi_return_t error_code, gaspi_string_t *error_message) {
     THENCE_GASPI_NOT_NULL(error_message);
     *error_message = strdup(text_of(error_code));
     return *error_message != nullptr ? GASPI_SUCCESS : GASPI_ERR_MEMALLOC;
@@ -161,21 +160,19 @@ gaspi_string_t gaspi_error_str(gaspi_return_t error_code) {
     return const_cast<char *>(text_of(error_code)); // the interface has no const
 }
 
-gaspi_return_t pgaspi_statistic_verbosity_level(const gaspi_number_t) {
+gaspi_return_t pgaspi_statistic_verbosity_level(gaspi_number_t) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_statistic_counter_max(gaspi_number_t *const counter_max) {
+gaspi_return_t pgaspi_statistic_counter_max(gaspi_number_t *counter_max) {
     THENCE_GASPI_NOT_NULL(counter_max);
     *counter_max = most_counters;
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_statistic_counter_info(const gaspi_statistic_counter_t number,
-                                             gaspi_statistic_argument_t *const counter_argument,
-                                             gaspi_string_t *const counter_name,
-                                             gaspi_string_t *const counter_description,
-                                             gaspi_number_t *const verbosity_level) {
+gaspi_return_t pgaspi_statistic_counter_info(gaspi_statistic_counter_t number,
+                                             gaspi_statistic_argument_t *counter_argument, gaspi_string_t *counter_name,
+                                             gaspi_string_t *counter_description, gaspi_number_t *verbosity_level) {
     THENCE_GASPI_NOT_NULL(counter_argument);
     THENCE_GASPI_NOT_NULL(counter_name);
     THENCE_GASPI_NOT_NULL(counter_description);
@@ -190,8 +187,7 @@ gaspi_return_t pgaspi_statistic_counter_info(const gaspi_statistic_counter_t num
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_statistic_counter_get(const gaspi_statistic_counter_t number, const gaspi_number_t,
-                                            unsigned long *const value) {
+gaspi_return_t pgaspi_statistic_counter_get(gaspi_statistic_counter_t number, gaspi_number_t, unsigned long *value) {
     THENCE_GASPI_NOT_NULL(value);
     if (number >= most_counters) {
         return GASPI_ERR_INV_NUM;
@@ -200,7 +196,7 @@ gaspi_return_t pgaspi_statistic_counter_get(const gaspi_statistic_counter_t numb
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_statistic_counter_reset(const gaspi_statistic_counter_t number) {
+gaspi_return_t pgaspi_statistic_counter_reset(gaspi_statistic_counter_t number) {
     if (number >= most_counters) {
         return GASPI_ERR_INV_NUM;
     }
@@ -208,7 +204,7 @@ gaspi_return_t pgaspi_statistic_counter_reset(const gaspi_statistic_counter_t nu
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_numa_socket(gaspi_uchar *const socket) {
+gaspi_return_t pgaspi_numa_socket(gaspi_uchar *socket) {
     THENCE_GASPI_NOT_NULL(socket);
     const int package = package_of(sched_getcpu());
     if (package < 0) {
@@ -218,7 +214,7 @@ gaspi_return_t pgaspi_numa_socket(gaspi_uchar *const socket) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_set_socket_affinity(const gaspi_uchar socket) {
+gaspi_return_t pgaspi_set_socket_affinity(gaspi_uchar socket) {
     cpu_set_t wanted;
     CPU_ZERO(&wanted);
     bool any = false;

@@ -11,13 +11,12 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_operation_submit(const gaspi_operation_t operation, const gaspi_tag_t tag,
-                                       const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                       const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                                       const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                       const gaspi_notification_id_t notification_id,
-                                       const gaspi_notification_t notification_value, const gaspi_queue_id_t queue,
-                                       const gaspi_timeout_t) {
+gaspi_return_t pgaspi_operation_submit(gaspi_operation_t operation, gaspi_tag_t tag,
+                                       gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                       gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
+                                       gaspi_offset_t offset_remote, gaspi_size_t size,
+                                       gaspi_notification_id_t notification_id, gaspi_notification_t notification_value,
+                                       gaspi_queue_id_t queue, gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_remote, notification_id, notification_value};
@@ -35,12 +34,12 @@ gaspi_return_t pgaspi_operation_submit(const gaspi_operation_t operation, const 
     }
 }
 
-gaspi_return_t pgaspi_operation_list_submit(
-    const gaspi_operation_t operation, const gaspi_tag_t tag, const gaspi_number_t num,
-    gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-    gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-    const gaspi_segment_id_t segment_id_notification, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t) {
+gaspi_return_t
+pgaspi_operation_list_submit(gaspi_operation_t operation, gaspi_tag_t tag, gaspi_number_t num,
+                             gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                             gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                             gaspi_segment_id_t segment_id_notification, gaspi_notification_id_t notification_id,
+                             gaspi_notification_t notification_value, gaspi_queue_id_t queue, gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));
@@ -57,8 +56,8 @@ gaspi_return_t pgaspi_operation_list_submit(
     }
 }
 
-gaspi_return_t pgaspi_operation_get_num_requests(const gaspi_operation_t operation, const gaspi_number_t num,
-                                                 gaspi_number_t *const num_requests) {
+gaspi_return_t pgaspi_operation_get_num_requests(gaspi_operation_t operation, gaspi_number_t num,
+                                                 gaspi_number_t *num_requests) {
     THENCE_GASPI_NOT_NULL(num_requests);
     switch (operation) {
     case GASPI_OP_READ:
@@ -81,9 +80,9 @@ gaspi_return_t pgaspi_operation_get_num_requests(const gaspi_operation_t operati
     }
 }
 
-gaspi_return_t pgaspi_request_wait(const gaspi_queue_id_t queue, const gaspi_number_t max_reqs,
-                                   gaspi_number_t *const completed_reqs, gaspi_tag_t array_of_tags[],
-                                   gaspi_status_t array_of_statuses[], const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_request_wait(gaspi_queue_id_t queue, gaspi_number_t max_reqs, gaspi_number_t *completed_reqs,
+                                   gaspi_tag_t array_of_tags[], gaspi_status_t array_of_statuses[],
+                                   gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(completed_reqs);
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
@@ -113,89 +112,79 @@ gaspi_return_t pgaspi_request_wait(const gaspi_queue_id_t queue, const gaspi_num
     return all ? GASPI_SUCCESS : GASPI_TIMEOUT;
 }
 
-gaspi_return_t pgaspi_write(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                            const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                            const gaspi_offset_t offset_remote, const gaspi_size_t size, const gaspi_queue_id_t queue,
-                            const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_write(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                            gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+                            gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_submit(GASPI_OP_WRITE, GASPI_TAG_NULL, segment_id_local, offset_local, rank,
                                    segment_id_remote, offset_remote, size, 0, 0, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_read(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                           const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                           const gaspi_offset_t offset_remote, const gaspi_size_t size, const gaspi_queue_id_t queue,
-                           const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_read(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                           gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+                           gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_submit(GASPI_OP_READ, GASPI_TAG_NULL, segment_id_local, offset_local, rank,
                                    segment_id_remote, offset_remote, size, 0, 0, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
-                             const gaspi_notification_id_t notification_id,
-                             const gaspi_notification_t notification_value, const gaspi_queue_id_t queue,
-                             const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_notify(gaspi_segment_id_t segment_id_remote, gaspi_rank_t rank,
+                             gaspi_notification_id_t notification_id, gaspi_notification_t notification_value,
+                             gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_submit(GASPI_OP_NOTIFY, GASPI_TAG_NULL, 0, 0, rank, segment_id_remote, 0, 0,
                                    notification_id, notification_value, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_write_notify(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                   const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                                   const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                   const gaspi_notification_id_t notification_id,
-                                   const gaspi_notification_t notification_value, const gaspi_queue_id_t queue,
-                                   const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_write_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                                   gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote,
+                                   gaspi_size_t size, gaspi_notification_id_t notification_id,
+                                   gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+                                   gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_submit(GASPI_OP_WRITE_NOTIFY, GASPI_TAG_NULL, segment_id_local, offset_local, rank,
                                    segment_id_remote, offset_remote, size, notification_id, notification_value, queue,
                                    timeout_ms);
 }
 
-gaspi_return_t pgaspi_read_notify(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                  const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                                  const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                  const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue,
-                                  const gaspi_timeout_t) {
+gaspi_return_t pgaspi_read_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                                  gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+                                  gaspi_notification_id_t notification_id, gaspi_queue_id_t queue, gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_local, notification_id, 1};
     return read(self, {&one, 1}, rank, &after, queue, {});
 }
 
-gaspi_return_t pgaspi_write_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                 gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                 gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-                                 gaspi_size_t *const size, const gaspi_queue_id_t queue,
-                                 const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_write_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local,
+                                 gaspi_rank_t rank, gaspi_segment_id_t *segment_id_remote,
+                                 gaspi_offset_t *offset_remote, gaspi_size_t *size, gaspi_queue_id_t queue,
+                                 gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_list_submit(GASPI_OP_WRITE_LIST, GASPI_TAG_NULL, num, segment_id_local, offset_local, rank,
                                         segment_id_remote, offset_remote, size, 0, 0, 0, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_read_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-                                gaspi_size_t *const size, const gaspi_queue_id_t queue,
-                                const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_read_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local,
+                                gaspi_rank_t rank, gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                gaspi_size_t *size, gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_list_submit(GASPI_OP_READ_LIST, GASPI_TAG_NULL, num, segment_id_local, offset_local, rank,
                                         segment_id_remote, offset_remote, size, 0, 0, 0, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_write_list_notify(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                        gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                        gaspi_segment_id_t *const segment_id_remote,
-                                        gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                        const gaspi_segment_id_t segment_id_notification,
-                                        const gaspi_notification_id_t notification_id,
-                                        const gaspi_notification_t notification_value, const gaspi_queue_id_t queue,
-                                        const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_write_list_notify(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                        gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                        gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                        gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
+                                        gaspi_notification_id_t notification_id,
+                                        gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+                                        gaspi_timeout_t timeout_ms) {
     return pgaspi_operation_list_submit(GASPI_OP_WRITE_LIST_NOTIFY, GASPI_TAG_NULL, num, segment_id_local, offset_local,
                                         rank, segment_id_remote, offset_remote, size, segment_id_notification,
                                         notification_id, notification_value, queue, timeout_ms);
 }
 
-gaspi_return_t pgaspi_read_list_notify(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                       gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                       gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-                                       gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
-                                       const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue,
-                                       const gaspi_timeout_t) {
+gaspi_return_t pgaspi_read_list_notify(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                       gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                       gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                       gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
+                                       gaspi_notification_id_t notification_id, gaspi_queue_id_t queue,
+                                       gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));

@@ -326,8 +326,8 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_passive_send(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                   const gaspi_rank_t rank, const gaspi_size_t size, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_passive_send(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                                   gaspi_size_t size, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
@@ -351,9 +351,8 @@ gaspi_return_t pgaspi_passive_send(const gaspi_segment_id_t segment_id_local, co
     return result;
 }
 
-gaspi_return_t pgaspi_passive_receive(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                      gaspi_rank_t *const rem_rank, const gaspi_size_t size,
-                                      const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_passive_receive(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,
+                                      gaspi_rank_t *rem_rank, gaspi_size_t size, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(rem_rank);
     if (size == 0 || size > configuration.passive_transfer_size_max) {

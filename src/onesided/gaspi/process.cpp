@@ -135,7 +135,7 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
+gaspi_return_t pgaspi_proc_init(gaspi_timeout_t) {
     const std::scoped_lock guard(beginning);
     if (current.load() != nullptr) {
         return GASPI_ERR_INITED;
@@ -169,7 +169,7 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
     }
 }
 
-gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_proc_term(gaspi_timeout_t timeout_ms) {
     const deadline end(timeout_ms);
     std::unique_lock guard(beginning, std::defer_lock);
     if (!end.lock(guard)) { // another thread waits in this function
@@ -205,35 +205,35 @@ gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_proc_rank(gaspi_rank_t *const rank) {
+gaspi_return_t pgaspi_proc_rank(gaspi_rank_t *rank) {
     THENCE_GASPI_NOT_NULL(rank);
     THENCE_GASPI_SELF();
     *rank = static_cast<gaspi_rank_t>(self.rank);
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_proc_num(gaspi_rank_t *const proc_num) {
+gaspi_return_t pgaspi_proc_num(gaspi_rank_t *proc_num) {
     THENCE_GASPI_NOT_NULL(proc_num);
     THENCE_GASPI_SELF();
     *proc_num = static_cast<gaspi_rank_t>(self.size);
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_proc_kill(const gaspi_rank_t rank, const gaspi_timeout_t) {
+gaspi_return_t pgaspi_proc_kill(gaspi_rank_t rank, gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     return rank >= self.size || rank == self.rank ? GASPI_ERR_INV_RANK : GASPI_ERROR;
 }
 
-gaspi_return_t pgaspi_connect(const gaspi_rank_t rank, const gaspi_timeout_t) {
+gaspi_return_t pgaspi_connect(gaspi_rank_t rank, gaspi_timeout_t) {
     THENCE_GASPI_SELF();
     return rank >= self.size ? GASPI_ERR_INV_RANK : GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_disconnect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_disconnect(gaspi_rank_t rank, gaspi_timeout_t timeout_ms) {
     return pgaspi_connect(rank, timeout_ms);
 }
 
-gaspi_return_t pgaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_proc_ping(gaspi_rank_t rank, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
@@ -252,13 +252,13 @@ gaspi_return_t pgaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t t
     return answered ? GASPI_SUCCESS : GASPI_ERROR;
 }
 
-gaspi_return_t pgaspi_initialized(gaspi_number_t *const initialized) {
+gaspi_return_t pgaspi_initialized(gaspi_number_t *initialized) {
     THENCE_GASPI_NOT_NULL(initialized);
     *initialized = current.load() != nullptr ? 1 : 0;
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *const local_rank) {
+gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *local_rank) {
     THENCE_GASPI_NOT_NULL(local_rank);
     THENCE_GASPI_SELF();
     const auto begin = self.world->peers.begin();
@@ -266,7 +266,7 @@ gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *const local_rank) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num) {
+gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *local_num) {
     THENCE_GASPI_NOT_NULL(local_num);
     THENCE_GASPI_SELF();
     *local_num = static_cast<gaspi_rank_t>(std::ranges::count_if(self.world->peers, is_on_node));

@@ -22,7 +22,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 namespace thence::gaspi {
 

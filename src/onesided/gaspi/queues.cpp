@@ -174,15 +174,15 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_wait(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return wait(queue, timeout_ms, false);
 }
 
-gaspi_return_t pgaspi_queue_purge(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_queue_purge(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     return wait(queue, timeout_ms, true);
 }
 
-gaspi_return_t pgaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size) {
+gaspi_return_t pgaspi_queue_size(gaspi_queue_id_t queue, gaspi_number_t *queue_size) {
     THENCE_GASPI_NOT_NULL(queue_size);
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
@@ -191,7 +191,7 @@ gaspi_return_t pgaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *c
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_queue_num(gaspi_number_t *const queue_num) {
+gaspi_return_t pgaspi_queue_num(gaspi_number_t *queue_num) {
     THENCE_GASPI_NOT_NULL(queue_num);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -199,7 +199,7 @@ gaspi_return_t pgaspi_queue_num(gaspi_number_t *const queue_num) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_timeout_t) {
+gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *queue, gaspi_timeout_t) {
     THENCE_GASPI_NOT_NULL(queue);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -213,7 +213,7 @@ gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_ti
     return GASPI_ERROR;
 }
 
-gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue) {
+gaspi_return_t pgaspi_queue_delete(gaspi_queue_id_t queue) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
     onesided::queue &deleted = self.world->queue_of(queue);
@@ -227,9 +227,9 @@ gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
-                                      const gaspi_notification_id_t notification_begin, const gaspi_number_t num,
-                                      gaspi_notification_id_t *const first_id, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_notify_waitsome(gaspi_segment_id_t segment_id_local, gaspi_notification_id_t notification_begin,
+                                      gaspi_number_t num, gaspi_notification_id_t *first_id,
+                                      gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     const own_part waited(self, segment_id_local); // it stays while this call waits
     if (!waited.exists()) {
@@ -256,9 +256,8 @@ gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
-                                   const gaspi_notification_id_t notification_id,
-                                   gaspi_notification_t *const old_notification_val) {
+gaspi_return_t pgaspi_notify_reset(gaspi_segment_id_t segment_id_local, gaspi_notification_id_t notification_id,
+                                   gaspi_notification_t *old_notification_val) {
     THENCE_GASPI_SELF();
     const own_part own(self, segment_id_local);
     if (!own.exists()) {
@@ -279,16 +278,15 @@ gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
-                                       const gaspi_rank_t rank, const gaspi_atomic_value_t val_add,
-                                       gaspi_atomic_value_t *const val_old, const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_atomic_fetch_add(gaspi_segment_id_t segment_id, gaspi_offset_t offset, gaspi_rank_t rank,
+                                       gaspi_atomic_value_t val_add, gaspi_atomic_value_t *val_old,
+                                       gaspi_timeout_t timeout_ms) {
     return atomic({wire::kind::fetch_add, segment_id, offset, rank, {val_add, 0}}, val_old, timeout_ms);
 }
 
-gaspi_return_t pgaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
-                                          const gaspi_rank_t rank, const gaspi_atomic_value_t comparator,
-                                          const gaspi_atomic_value_t val_new, gaspi_atomic_value_t *const val_old,
-                                          const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_atomic_compare_swap(gaspi_segment_id_t segment_id, gaspi_offset_t offset, gaspi_rank_t rank,
+                                          gaspi_atomic_value_t comparator, gaspi_atomic_value_t val_new,
+                                          gaspi_atomic_value_t *val_old, gaspi_timeout_t timeout_ms) {
     return atomic({wire::kind::compare_swap, segment_id, offset, rank, {comparator, val_new}}, val_old, timeout_ms);
 }
 

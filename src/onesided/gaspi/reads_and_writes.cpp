@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
-#include <thread>
 
 namespace thence::gaspi {
 

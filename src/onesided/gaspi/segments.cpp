@@ -261,19 +261,19 @@ using namespace thence::gaspi;
 
 extern "C" {
 
-gaspi_return_t pgaspi_segment_alloc(const gaspi_segment_id_t segment_id, const gaspi_size_t size, const gaspi_alloc_t) {
+gaspi_return_t pgaspi_segment_alloc(gaspi_segment_id_t segment_id, gaspi_size_t size, gaspi_alloc_t) {
     THENCE_GASPI_SELF();
     return make_part(self, segment_id, nullptr, size);
 }
 
-gaspi_return_t pgaspi_segment_bind(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
-                                   const gaspi_size_t size, const gaspi_memory_description_t) {
+gaspi_return_t pgaspi_segment_bind(gaspi_segment_id_t segment_id, gaspi_pointer_t pointer, gaspi_size_t size,
+                                   gaspi_memory_description_t) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_NOT_NULL(pointer);
     return make_part(self, segment_id, pointer, size);
 }
 
-gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
+gaspi_return_t pgaspi_segment_delete(gaspi_segment_id_t segment_id) {
     THENCE_GASPI_SELF();
     if (!has_part(self, segment_id)) {
         return GASPI_ERR_INV_SEG;
@@ -281,8 +281,7 @@ gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
     return drop_part(self, segment_id);
 }
 
-gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                       const gaspi_timeout_t timeout_ms) {
+gaspi_return_t pgaspi_segment_register(gaspi_segment_id_t segment_id, gaspi_rank_t rank, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     if (rank >= self.size) {
         return GASPI_ERR_INV_RANK;
@@ -298,19 +297,18 @@ gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, cons
     return wait_until_known(self, segment_id, rank, deadline(timeout_ms));
 }
 
-gaspi_return_t pgaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
-                                     const gaspi_group_t group, const gaspi_timeout_t timeout_ms, const gaspi_alloc_t) {
+gaspi_return_t pgaspi_segment_create(gaspi_segment_id_t segment_id, gaspi_size_t size, gaspi_group_t group,
+                                     gaspi_timeout_t timeout_ms, gaspi_alloc_t) {
     return create(segment_id, nullptr, size, group, timeout_ms);
 }
 
-gaspi_return_t pgaspi_segment_use(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
-                                  const gaspi_size_t size, const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
-                                  const gaspi_memory_description_t) {
+gaspi_return_t pgaspi_segment_use(gaspi_segment_id_t segment_id, gaspi_pointer_t pointer, gaspi_size_t size,
+                                  gaspi_group_t group, gaspi_timeout_t timeout_ms, gaspi_memory_description_t) {
     THENCE_GASPI_NOT_NULL(pointer);
     return create(segment_id, pointer, size, group, timeout_ms);
 }
 
-gaspi_return_t pgaspi_segment_num(gaspi_number_t *const segment_num) {
+gaspi_return_t pgaspi_segment_num(gaspi_number_t *segment_num) {
     THENCE_GASPI_NOT_NULL(segment_num);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -318,7 +316,7 @@ gaspi_return_t pgaspi_segment_num(gaspi_number_t *const segment_num) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_segment_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_list) {
+gaspi_return_t pgaspi_segment_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_list) {
     THENCE_GASPI_NOT_NULL(segment_id_list);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -331,7 +329,7 @@ gaspi_return_t pgaspi_segment_list(const gaspi_number_t num, gaspi_segment_id_t 
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr) {
+gaspi_return_t pgaspi_segment_ptr(gaspi_segment_id_t segment_id, gaspi_pointer_t *ptr) {
     THENCE_GASPI_NOT_NULL(ptr);
     THENCE_GASPI_SELF();
     const own_part own(self, segment_id);
@@ -342,7 +340,7 @@ gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_poi
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t pgaspi_segment_avail_local(gaspi_segment_id_t *const avail_seg_id) {
+gaspi_return_t pgaspi_segment_avail_local(gaspi_segment_id_t *avail_seg_id) {
     THENCE_GASPI_NOT_NULL(avail_seg_id);
     THENCE_GASPI_SELF();
     const std::scoped_lock guard(self.mutex);
@@ -355,8 +353,7 @@ gaspi_return_t pgaspi_segment_avail_local(gaspi_segment_id_t *const avail_seg_id
     return GASPI_ERR_MANY_SEG;
 }
 
-gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
-                                   gaspi_size_t *const size) {
+gaspi_return_t pgaspi_segment_size(gaspi_segment_id_t segment_id, gaspi_rank_t rank, gaspi_size_t *size) {
     THENCE_GASPI_NOT_NULL(size);
     THENCE_GASPI_SELF();
     const onesided::space::use in_use(*self.world);

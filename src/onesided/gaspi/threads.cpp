@@ -61,7 +61,7 @@ gaspi_return_t gaspi_threads_init_user(const unsigned int num_threads) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t gaspi_threads_init(gaspi_int *const num) {
+gaspi_return_t gaspi_threads_init(gaspi_int *num) {
     THENCE_GASPI_NOT_NULL(num);
     THENCE_GASPI_CHECK(gaspi_threads_init_user(static_cast<unsigned>(processors())));
     *num = processors();
@@ -125,7 +125,7 @@ gaspi_return_t gaspi_threads_term(void) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t gaspi_threads_get_tid(gaspi_int *const tid) {
+gaspi_return_t gaspi_threads_get_tid(gaspi_int *tid) {
     THENCE_GASPI_NOT_NULL(tid);
     if (own_generation != generation.load()) {
         return GASPI_ERROR;
@@ -134,14 +134,14 @@ gaspi_return_t gaspi_threads_get_tid(gaspi_int *const tid) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t gaspi_threads_get_total(gaspi_int *const num) {
+gaspi_return_t gaspi_threads_get_total(gaspi_int *num) {
     THENCE_GASPI_NOT_NULL(num);
     const std::scoped_lock guard(threads_mutex);
     *num = total;
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t gaspi_threads_get_num_cores(gaspi_int *const cores) {
+gaspi_return_t gaspi_threads_get_num_cores(gaspi_int *cores) {
     THENCE_GASPI_NOT_NULL(cores);
     *cores = processors();
     return GASPI_SUCCESS;

@@ -2,7 +2,6 @@
 #include "onesided/memory/other_process.hpp"
 
 #include <cstdio>
-#include <cstring>
 #include <sys/uio.h>
 #include <unistd.h>
 

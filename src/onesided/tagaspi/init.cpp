@@ -70,7 +70,7 @@ using namespace thence::tagaspi;
 
 extern "C" {
 
-gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms) {
+gaspi_return_t tagaspi_proc_init(gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_CHECK(gaspi_proc_init(timeout_ms));
     THENCE_GASPI_SELF();
     const bool threads = has_threads();
@@ -85,7 +85,7 @@ gaspi_return_t tagaspi_proc_init(const gaspi_timeout_t timeout_ms) {
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t tagaspi_proc_term(const gaspi_timeout_t timeout_ms) {
+gaspi_return_t tagaspi_proc_term(gaspi_timeout_t timeout_ms) {
     THENCE_TAGASPI_SELF();
     const deadline end(timeout_ms);
     // Where a rank is gone, what it would have notified never comes, and the end of GASPI fails.

@@ -88,26 +88,23 @@ using namespace thence::tagaspi;
 
 extern "C" {
 
-gaspi_return_t tagaspi_notify_iwait(const gaspi_segment_id_t segment_id_local,
-                                    const gaspi_notification_id_t notification_id,
-                                    gaspi_notification_t *const old_notification_value) {
+gaspi_return_t tagaspi_notify_iwait(gaspi_segment_id_t segment_id_local, gaspi_notification_id_t notification_id,
+                                    gaspi_notification_t *old_notification_value) {
     return await(segment_id_local, notification_id, 1, old_notification_value);
 }
 
-gaspi_return_t tagaspi_notify_iwaitall(const gaspi_segment_id_t segment_id_local,
-                                       const gaspi_notification_id_t notification_begin, const gaspi_number_t num,
-                                       gaspi_notification_t old_notification_values[]) {
+gaspi_return_t tagaspi_notify_iwaitall(gaspi_segment_id_t segment_id_local, gaspi_notification_id_t notification_begin,
+                                       gaspi_number_t num, gaspi_notification_t old_notification_values[]) {
     return await(segment_id_local, notification_begin, num, old_notification_values);
 }
 
-gaspi_return_t tagaspi_notify_async_wait(const gaspi_segment_id_t segment_id_local,
-                                         const gaspi_notification_id_t notification_id,
-                                         gaspi_notification_t *const old_notification_value) {
+gaspi_return_t tagaspi_notify_async_wait(gaspi_segment_id_t segment_id_local, gaspi_notification_id_t notification_id,
+                                         gaspi_notification_t *old_notification_value) {
     return await(segment_id_local, notification_id, 1, old_notification_value);
 }
 
-gaspi_return_t tagaspi_notify_async_waitall(const gaspi_segment_id_t segment_id_local,
-                                            const gaspi_notification_id_t notification_begin, const gaspi_number_t num,
+gaspi_return_t tagaspi_notify_async_waitall(gaspi_segment_id_t segment_id_local,
+                                            gaspi_notification_id_t notification_begin, gaspi_number_t num,
                                             gaspi_notification_t old_notification_values[]) {
     return await(segment_id_local, notification_begin, num, old_notification_values);
 }

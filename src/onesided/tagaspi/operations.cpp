@@ -108,81 +108,75 @@ using namespace thence::tagaspi;
 
 extern "C" {
 
-gaspi_return_t tagaspi_write(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                             const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                             const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                             const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_write(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                             gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+                             gaspi_queue_id_t queue) {
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     return transfer(direction::write, {&one, 1}, rank, nullptr, queue);
 }
 
-gaspi_return_t tagaspi_read(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                            const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                            const gaspi_offset_t offset_remote, const gaspi_size_t size, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_read(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                            gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
+                            gaspi_queue_id_t queue) {
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     return transfer(direction::read, {&one, 1}, rank, nullptr, queue);
 }
 
-gaspi_return_t tagaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
-                              const gaspi_notification_id_t notification_id,
-                              const gaspi_notification_t notification_value, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_notify(gaspi_segment_id_t segment_id_remote, gaspi_rank_t rank,
+                              gaspi_notification_id_t notification_id, gaspi_notification_t notification_value,
+                              gaspi_queue_id_t queue) {
     const notice after{segment_id_remote, notification_id, notification_value};
     return transfer(direction::write, {}, rank, &after, queue);
 }
 
-gaspi_return_t tagaspi_write_notify(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                    const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                                    const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                    const gaspi_notification_id_t notification_id,
-                                    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_write_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                                    gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote,
+                                    gaspi_size_t size, gaspi_notification_id_t notification_id,
+                                    gaspi_notification_t notification_value, gaspi_queue_id_t queue) {
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_remote, notification_id, notification_value};
     return transfer(direction::write, {&one, 1}, rank, &after, queue);
 }
 
-gaspi_return_t tagaspi_read_notify(const gaspi_segment_id_t segment_id_local, const gaspi_offset_t offset_local,
-                                   const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
-                                   const gaspi_offset_t offset_remote, const gaspi_size_t size,
-                                   const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_read_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
+                                   gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote,
+                                   gaspi_size_t size, gaspi_notification_id_t notification_id, gaspi_queue_id_t queue) {
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_local, notification_id, 1};
     return transfer(direction::read, {&one, 1}, rank, &after, queue);
 }
 
-gaspi_return_t tagaspi_write_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                  gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                  gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-                                  gaspi_size_t *const size, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_write_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                  gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                  gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                  gaspi_size_t *size, gaspi_queue_id_t queue) {
     return transfer_list(direction::write, num, segment_id_local, offset_local, rank, segment_id_remote, offset_remote,
                          size, nullptr, queue);
 }
 
-gaspi_return_t tagaspi_read_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                 gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                 gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
-                                 gaspi_size_t *const size, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_read_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local,
+                                 gaspi_rank_t rank, gaspi_segment_id_t *segment_id_remote,
+                                 gaspi_offset_t *offset_remote, gaspi_size_t *size, gaspi_queue_id_t queue) {
     return transfer_list(direction::read, num, segment_id_local, offset_local, rank, segment_id_remote, offset_remote,
                          size, nullptr, queue);
 }
 
-gaspi_return_t tagaspi_write_list_notify(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                         gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                         gaspi_segment_id_t *const segment_id_remote,
-                                         gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                         const gaspi_segment_id_t segment_id_notification,
-                                         const gaspi_notification_id_t notification_id,
-                                         const gaspi_notification_t notification_value, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_write_list_notify(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                         gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                         gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                         gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
+                                         gaspi_notification_id_t notification_id,
+                                         gaspi_notification_t notification_value, gaspi_queue_id_t queue) {
     const notice after{segment_id_notification, notification_id, notification_value};
     return transfer_list(direction::write, num, segment_id_local, offset_local, rank, segment_id_remote, offset_remote,
                          size, &after, queue);
 }
 
-gaspi_return_t tagaspi_read_list_notify(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
-                                        gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
-                                        gaspi_segment_id_t *const segment_id_remote,
-                                        gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
-                                        const gaspi_segment_id_t segment_id_notification,
-                                        const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue) {
+gaspi_return_t tagaspi_read_list_notify(gaspi_number_t num, gaspi_segment_id_t *segment_id_local,
+                                        gaspi_offset_t *offset_local, gaspi_rank_t rank,
+                                        gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
+                                        gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
+                                        gaspi_notification_id_t notification_id, gaspi_queue_id_t queue) {
     const notice after{segment_id_notification, notification_id, 1};
     return transfer_list(direction::read, num, segment_id_local, offset_local, rank, segment_id_remote, offset_remote,
                          size, &after, queue);

@@ -127,8 +127,8 @@ using namespace thence::tagaspi;
 
 extern "C" {
 
-gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_group, const gaspi_queue_id_t queue_begin,
-                                          const gaspi_number_t queue_num, const gaspi_queue_group_policy_t policy) {
+gaspi_return_t tagaspi_queue_group_create(gaspi_queue_group_id_t queue_group, gaspi_queue_id_t queue_begin,
+                                          gaspi_number_t queue_num, gaspi_queue_group_policy_t policy) {
     THENCE_TAGASPI_SELF();
     if (queue_group >= most_groups || queue_num == 0) {
         return GASPI_ERR_INV_NUM;
@@ -154,7 +154,7 @@ gaspi_return_t tagaspi_queue_group_create(const gaspi_queue_group_id_t queue_gro
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_group) {
+gaspi_return_t tagaspi_queue_group_delete(gaspi_queue_group_id_t queue_group) {
     THENCE_TAGASPI_RUNNING()
     const std::scoped_lock guard(changing);
     if (queue_group >= most_groups || groups[queue_group].has.load().count == 0) {
@@ -164,7 +164,7 @@ gaspi_return_t tagaspi_queue_group_delete(const gaspi_queue_group_id_t queue_gro
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_group, gaspi_queue_id_t *const queue) {
+gaspi_return_t tagaspi_queue_group_get_queue(gaspi_queue_group_id_t queue_group, gaspi_queue_id_t *queue) {
     THENCE_TAGASPI_RUNNING()
     THENCE_GASPI_NOT_NULL(queue);
     if (queue_group >= most_groups) {
@@ -187,7 +187,7 @@ gaspi_return_t tagaspi_queue_group_get_queue(const gaspi_queue_group_id_t queue_
     return GASPI_SUCCESS;
 }
 
-gaspi_return_t tagaspi_queue_group_max(gaspi_number_t *const queue_group_max) {
+gaspi_return_t tagaspi_queue_group_max(gaspi_number_t *queue_group_max) {
     THENCE_GASPI_NOT_NULL(queue_group_max);
     *queue_group_max = most_groups;
     return GASPI_SUCCESS;

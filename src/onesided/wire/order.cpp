@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/wire/order.hpp"
 
-#include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
+#include "onesided/wire/transport.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -254,13 +254,8 @@ bool order::poll() noexcept {
     bool some = false;
     for (packet **link = &moving_; *link != nullptr;) {
         packet &each = **link;
-        int flag = 0;
-        if (engine::can_read_requests && !engine::read_complete(each.moving)) {
-            link = &each.next_moving;
-            continue;
-        }
-        const int code = table.Test(&each.moving, &flag, MPI_STATUS_IGNORE);
-        if (code == MPI_SUCCESS && flag == 0) {
+        int code = MPI_SUCCESS;
+        if (!may_be_complete(each.moving) || !mpi::has_ended(each.moving, code)) {
             link = &each.next_moving;
             continue;
         }

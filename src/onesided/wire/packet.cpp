@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/wire/packet.hpp"
 
-#include "core/base/spin_lock.hpp"
-
-#include <mutex>
-#include <new>
+#include "core/base/free_list.hpp"
 
 namespace thence::wire {
 
 namespace {
 
-base::spin_lock lock; // guards the list
-packet *unused_packets = nullptr;
+constinit base::shared_free_list<packet> unused_packets;
 
 } // namespace
 
 packet *take_packet() noexcept {
-    {
-        const std::scoped_lock guard(lock);
-        if (packet *const taken = unused_packets; taken != nullptr) {
-            unused_packets = taken->next;
-            return taken;
-        }
-    }
-    return new (std::nothrow) packet;
+    return unused_packets.take_or_make();
 }
 
 void give_packet(packet *unused) noexcept {
-    const std::scoped_lock guard(lock);
-    unused->next = unused_packets;
-    unused_packets = unused;
+    unused_packets.give(*unused);
 }
 
 } // namespace thence::wire

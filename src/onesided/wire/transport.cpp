@@ -145,12 +145,8 @@ void transport::look_at_sent() noexcept {
     int not_left = 0;
     base::linked_list<packet> left;
     while (packet *const each = not_left != most ? looked_at.pop() : nullptr) {
-        int flag = 0;
         int code = MPI_SUCCESS;
-        if (may_be_complete(each->request)) {
-            code = table.Test(&each->request, &flag, MPI_STATUS_IGNORE);
-        }
-        if (code == MPI_SUCCESS && flag == 0) {
+        if (!may_be_complete(each->request) || !mpi::has_ended(each->request, code)) {
             left.add(*each);
             ++not_left;
             continue;
@@ -199,11 +195,7 @@ int transport::send(packet &p, int process) noexcept {
     p.head.number = numbers_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
     p.request = MPI_REQUEST_NULL;
     int code = table.Isend(p.buffer(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
-    int flag = 1;
-    if (code == MPI_SUCCESS) {
-        code = table.Test(&p.request, &flag, MPI_STATUS_IGNORE);
-    }
-    if (code != MPI_SUCCESS || flag != 0) {
+    if (code != MPI_SUCCESS || mpi::has_ended(p.request, code)) {
         has_left(p, code, true);
         return code;
     }
@@ -215,8 +207,7 @@ int transport::send(packet &p, int process) noexcept {
 
 bool transport::abandon(MPI_Request &request) noexcept {
     table.Cancel(&request);
-    int flag = 0;
-    if (table.Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+    if (mpi::has_ended(request)) {
         return true;
     }
     table.Request_free(&request);
@@ -274,7 +265,7 @@ void transport::end() noexcept {
         p->head.what = kind::credit; // so it is not counted
         send(*p, rank_);
     }
-    for (thence_backoff backoff = progress::backoff_with(20'000, 256); !has_ended();) {
+    for (thence_backoff backoff = progress::backoff_of_short_wait(); !has_ended();) {
         continuation::make_progress_or_pause(backoff);
         poll();
     }

@@ -3,8 +3,6 @@
 // work_queue.cpp.
 #include "tbb/pools/state.hpp"
 
-#include <thence/senders/detail/continuation_requests.hpp>
-
 namespace thence::libthence_pools {
 
 using detail::pool_queue;

@@ -13,6 +13,7 @@
 
 #include <thence/backoff.h>
 #include <thence/detail/atomic.hpp>
+#include <thence/error.hpp>
 #include <thence/host_queue.h>
 
 #include <atomic>
@@ -168,14 +169,8 @@ struct thence_host_queue {
     // Waits until `condition` is true, and lets MPI make progress meanwhile.
     template <class Condition> static void wait(Condition condition) noexcept {
         for (thence_backoff backoff = THENCE_BACKOFF_INIT; !condition(); thence_backoff_pause(&backoff)) {
-            int initialized = 0;
-            int finalized = 0;
-            int is_main = 1;
-            MPI_Initialized(&initialized);
-            if (initialized != 0) {
-                MPI_Finalized(&finalized);
-            }
-            if (initialized != 0 && finalized == 0) {
+            if (thence::detail::mpi_inactive_reason() == nullptr) {
+                int is_main = 1;
                 int level = 0;
                 MPI_Query_thread(&level);
                 MPI_Is_thread_main(&is_main);

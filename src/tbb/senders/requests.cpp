@@ -8,6 +8,8 @@
 // the next operation.
 #include "tbb/senders/requests.hpp"
 
+#include "core/base/free_list.hpp"
+
 #include <thence/error.hpp>
 
 #include <mutex>
@@ -20,8 +22,8 @@ constinit thread_local unsigned completing = 0;
 
 namespace {
 
-constinit std::mutex mutex;
-constinit own_request *free_requests = nullptr;
+constinit std::mutex mutex; // guards `requests`, for those that create and free them
+constinit base::shared_free_list<own_request> unused_requests;
 
 // The library may have freed its continuation requests before.
 void free_if_live(MPI_Request cr) noexcept {
@@ -39,9 +41,7 @@ void release_requests() noexcept {
     }
     free_if_live(requests.normal);
     free_if_live(requests.in_completion);
-    while (free_requests != nullptr) {
-        own_request *freed = free_requests;
-        free_requests = freed->next;
+    while (own_request *const freed = unused_requests.take()) {
         free_if_live(freed->cr);
         delete freed;
     }
@@ -74,13 +74,9 @@ int take_own_request(own_request *&taken) noexcept {
             return code;
         }
     }
-    {
-        const std::scoped_lock lock(mutex);
-        if (free_requests != nullptr) {
-            taken = free_requests;
-            free_requests = taken->next;
-            return MPI_SUCCESS;
-        }
+    if (own_request *const unused = unused_requests.take()) {
+        taken = unused;
+        return MPI_SUCCESS;
     }
     auto *made = new (std::nothrow) own_request{};
     if (made == nullptr) {
@@ -95,9 +91,7 @@ int take_own_request(own_request *&taken) noexcept {
 }
 
 void give_back_own_request(own_request *given) noexcept {
-    const std::scoped_lock lock(mutex);
-    given->next = free_requests;
-    free_requests = given;
+    unused_requests.give(*given);
 }
 
 } // namespace thence::libthence_senders

@@ -127,14 +127,14 @@ TEST_P(in_completion_limits, a_failed_operation_runs_its_callback_with_the_error
     MPI_Request r = start('A');
     MPI_Request second = start('B');
     ticket t = world.ticket_of(r);
-    const ticket its = world.ticket_of(second);
+    const ticket pending_one = world.ticket_of(second);
     result failed;
     failed.error = MPI_ERR_TRUNCATE;
     MPI_Status status{};
     attach(r, n, c, &status);
     attach(second, next, c);
     world.complete_in_progress(t, failed);
-    world.complete_in_progress(its);
+    world.complete_in_progress(pending_one);
     EXPECT_TRUE(eventually([&] { return n.runs == 1 && next.runs == 1; }));
     if (in_force_) {
         EXPECT_EQ(order_, "ABba");
@@ -191,7 +191,7 @@ TEST_P(in_completion_limits, a_blocking_call_in_a_callback_is_reported) {
     cr c(flag);
     cr other;
     note pending;
-    const ticket its = attach_pending(pending, other);
+    const ticket pending_one = attach_pending(pending, other);
     note n;
     n.inside = [&] {
         const auto calls = world.progress_calls.load();
@@ -222,7 +222,7 @@ TEST_P(in_completion_limits, a_blocking_call_in_a_callback_is_reported) {
     attach(r, n, c);
     let_run();
     EXPECT_EQ(n.runs, 1);
-    world.complete(its);
+    world.complete(pending_one);
     EXPECT_TRUE(eventually([&] { return pending.runs == 1; }));
 }
 

@@ -42,7 +42,7 @@ TEST(calls_on_a_threadcomm, that_the_table_refuses_are_refused_by_name) {
     world w;
     threads_of t(1);
     t.run([&](int, int) {
-        const MPI_Comm its = w.comm;
+        const MPI_Comm comm = w.comm;
         const MPI_Comm its_ring = w.ring;
         w.comm = w.ring = w.nobody = t.comm;
         std::map<std::string, int> tried;
@@ -62,7 +62,7 @@ TEST(calls_on_a_threadcomm, that_the_table_refuses_are_refused_by_name) {
             }
         }
         EXPECT_GT(tried.size(), 30U);
-        w.comm = its;
+        w.comm = comm;
         w.ring = its_ring;
     });
 }

@@ -23,25 +23,25 @@ namespace thence::fake {
 struct scripted_operation {
     std::atomic<int> begun{0};
     int refuses_with = MPI_SUCCESS; // what the function that starts it returns
-    ticket its;                     // valid once it has begun
+    ticket started;                 // valid once it has begun
     std::function<void()> at_start;
 
     static int start(MPI_Comm, void *data, MPI_Request *request) {
-        auto &its = **static_cast<scripted_operation **>(data);
-        if (its.at_start) {
-            its.at_start();
+        auto &self = **static_cast<scripted_operation **>(data);
+        if (self.at_start) {
+            self.at_start();
         }
-        if (its.refuses_with == MPI_SUCCESS) {
+        if (self.refuses_with == MPI_SUCCESS) {
             *request = world.start();
-            its.its = world.ticket_of(*request);
+            self.started = world.ticket_of(*request);
         }
-        its.begun.fetch_add(1);
-        return its.refuses_with;
+        self.begun.fetch_add(1);
+        return self.refuses_with;
     }
     bool begins() const {
         return eventually([this] { return begun.load() != 0; });
     }
-    void complete(const result &how = {}) const { EXPECT_TRUE(world.complete(its, how)); }
+    void complete(const result &how = {}) const { EXPECT_TRUE(world.complete(started, how)); }
 };
 
 enum class reaching { stores, launches }; // how the queue says that it has reached a call

@@ -21,10 +21,10 @@ struct queued_stream {
     queued_stream(std::string &order, char name) {
         operation.at_start = [&order, name] { order += name; };
         queue.enqueue(operation);
-        auto its = std::make_unique<streams::context>();
-        its->queue = queue.release();
-        const streams::context &added = *its;
-        EXPECT_TRUE(streams::add(its));
+        auto context = std::make_unique<streams::context>();
+        context->queue = queue.release();
+        const streams::context &added = *context;
+        EXPECT_TRUE(streams::add(context));
         handle = added.handle;
     }
     ~queued_stream() { EXPECT_EQ(thence_stream_free(&handle), MPI_SUCCESS); }

@@ -63,9 +63,9 @@ TEST_P(transform, in_completion_runs_the_work_before_mpi_completes_the_next_oper
         ex::connect(ex::just() | thence::transform_mpi(start_one{&second}, thence::in_completion), receiver{&end});
     ex::start(before);
     ex::start(after);
-    const ticket its = second;
+    const ticket next_started = second;
     world.complete_in_progress(first);
-    world.complete_in_progress(its);
+    world.complete_in_progress(next_started);
     EXPECT_TRUE(eventually([&] { return end.values == 2; }));
     EXPECT_EQ(next_is_complete, !native);
 }
@@ -286,7 +286,7 @@ TEST_P(transform_without_testsome, allocates_nothing) {
         return allocated;
     };
     for (int i = 0; i < 20; ++i) {
-        round(); // the library allocates its objects in the first rounds
+        round(); // the library allocates next_started objects in the first rounds
     }
     EXPECT_EQ(round(), 0);
 }

@@ -49,8 +49,8 @@ def info_tells_whose_each_extension_is(program):
     extensions = json.loads(succeed(run(program, "info", "--json")))["extensions"]
     queues = {f"enqueue on {kind}" for kind in ("host queues", "CUDA streams", "other queues")}
     assert queues | {"GPU queries", "streams", "multiplex communicators"} <= extensions.keys(), extensions
-    for name, its in extensions.items():
-        assert its["state"] in ("native", "ours", "not possible") and its["why"], (name, its)
+    for name, about in extensions.items():
+        assert about["state"] in ("native", "ours", "not possible") and about["why"], (name, about)
     text = succeed(run(program, "info"))
     assert re.search(r"^  GPU queries +(native|ours): \S", text, re.MULTILINE), text
 

@@ -82,6 +82,19 @@ def ranks_of_other_hosts_are_moved_by_their_wall_clock(thence):
     assert times(early, 2) == [0, -0.250, 0.500], early
 
 
+def wall_clocks_of_today_are_exact_to_a_nanosecond(thence):
+    trace = Folder(thence, timeline(0, offset="1790000000000000.001"),
+                   timeline(1, "two", "1790000000000000.003")).joined()
+    assert times(trace, 2) == [0, 1000.252, 1001.002], trace
+
+
+def bytes_that_are_no_utf_8_are_replaced(thence):
+    folder = Folder(thence, timeline(0), timeline(1, "two"))
+    file = Path(folder.files[1])
+    file.write_bytes(file.read_bytes().replace(b"f (a", b"f (\xe9"))
+    assert folder.joined()["traceEvents"][4]["name"].startswith("f (\ufffd,"), folder.output.read_text()
+
+
 def one_rank_alone_is_no_fault(thence):
     assert Folder(thence, timeline(5)).joined()["otherData"]["ranks"] == 1
 

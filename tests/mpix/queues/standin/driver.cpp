@@ -187,11 +187,11 @@ EXPORT result cuStreamCreate(void **handle, unsigned) {
     return success;
 }
 EXPORT result cuStreamSynchronize(void *handle) {
-    stream *its = find_stream(handle);
-    if (its == nullptr) {
+    stream *named = find_stream(handle);
+    if (named == nullptr) {
         return invalid_handle;
     }
-    its->synchronize();
+    named->synchronize();
     return success;
 }
 EXPORT result cuStreamQuery(void *handle) {
@@ -211,11 +211,11 @@ EXPORT result cuStreamEndCapture(void *handle, void **graph) {
     return success;
 }
 EXPORT result cuStreamIsCapturing(void *handle, int *status) {
-    stream *its = find_stream(handle);
-    if (its == nullptr) {
+    stream *named = find_stream(handle);
+    if (named == nullptr) {
         return invalid_handle;
     }
-    *status = its->capturing ? 1 : 0;
+    *status = named->capturing ? 1 : 0;
     return success;
 }
 EXPORT result cuMemHostAlloc(void **memory, std::size_t bytes, unsigned flags) {
@@ -249,11 +249,11 @@ EXPORT result cuPointerGetAttribute(void *value, int attribute, device_pointer a
     return success;
 }
 EXPORT result cuMemcpyAsync(device_pointer to, device_pointer from, std::size_t bytes, void *handle) {
-    stream *its = find_stream(handle);
-    if (its == nullptr) {
+    stream *named = find_stream(handle);
+    if (named == nullptr) {
         return invalid_handle;
     }
-    its->push([=] {
+    named->push([=] {
         if (kind_of(to) != 2 && kind_of(from) != 2) {
             violation("neither side of a copy is device memory");
         }
@@ -268,11 +268,11 @@ EXPORT result cuMemcpyDtoHAsync_v2(void *to, device_pointer from, std::size_t by
     return cuMemcpyAsync(reinterpret_cast<device_pointer>(to), from, bytes, handle);
 }
 EXPORT result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) {
-    stream *its = find_stream(handle);
-    if (its == nullptr) {
+    stream *named = find_stream(handle);
+    if (named == nullptr) {
         return invalid_handle;
     }
-    its->push([=] {
+    named->push([=] {
         std::atomic<bool> done{false};
         host_functions.push([&] {
             in_host_function = true;
@@ -287,19 +287,19 @@ EXPORT result cuLaunchHostFunc(void *handle, void (*function)(void *), void *dat
     return success;
 }
 EXPORT result cuStreamWriteValue32_v2(void *handle, device_pointer word, std::uint32_t value, unsigned flags) {
-    stream *its = find_stream(handle);
-    if (its == nullptr || !has_memory_operations() || kind_of(word) == 0 || flags != 0) {
+    stream *named = find_stream(handle);
+    if (named == nullptr || !has_memory_operations() || kind_of(word) == 0 || flags != 0) {
         return invalid_value;
     }
-    its->push([=] { std::atomic_ref(*reinterpret_cast<std::uint32_t *>(word)).store(value); });
+    named->push([=] { std::atomic_ref(*reinterpret_cast<std::uint32_t *>(word)).store(value); });
     return success;
 }
 EXPORT result cuStreamWaitValue32_v2(void *handle, device_pointer word, std::uint32_t value, unsigned flags) {
-    stream *its = find_stream(handle);
-    if (its == nullptr || !has_memory_operations() || kind_of(word) == 0 || flags != 0) {
+    stream *named = find_stream(handle);
+    if (named == nullptr || !has_memory_operations() || kind_of(word) == 0 || flags != 0) {
         return invalid_value;
     }
-    its->push([=] {
+    named->push([=] {
         const std::atomic_ref seen(*reinterpret_cast<std::uint32_t *>(word));
         while (static_cast<std::int32_t>(seen.load() - value) < 0) {
             std::this_thread::yield();

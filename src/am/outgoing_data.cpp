@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "am/transfers.hpp"
+#include "am/outgoing_data.hpp"
 
-#include <exception>
 #include <mutex>
 #include <new>
 
@@ -19,53 +18,6 @@ transfer *make_transfer(std::size_t payload_bytes) noexcept {
 
 void delete_transfer(transfer *t) noexcept {
     ::operator delete(t);
-}
-
-registered_memory::entry *registered_memory::entry_of(std::uint64_t key) noexcept {
-    const auto index = static_cast<std::uint32_t>(key);
-    if (index >= all_.size()) {
-        return nullptr;
-    }
-    entry &e = all_[index];
-    return e.is_live && e.uses == key >> 32 ? &e : nullptr;
-}
-
-bool registered_memory::add(void *address, std::size_t bytes, std::uint64_t &key) noexcept {
-    const std::scoped_lock guard(lock_);
-    try {
-        if (unused_.empty()) {
-            unused_.reserve(all_.size() + 1); // remove() needs no memory
-            all_.emplace_back();
-            unused_.push_back(static_cast<std::uint32_t>(all_.size() - 1));
-        }
-    } catch (const std::exception &) {
-        return false;
-    }
-    const std::uint32_t index = unused_.back();
-    unused_.pop_back();
-    entry &e = all_[index];
-    e = {address, bytes, e.uses, true};
-    key = (std::uint64_t{e.uses} << 32) | index;
-    return true;
-}
-
-bool registered_memory::remove(std::uint64_t key) noexcept {
-    const std::scoped_lock guard(lock_);
-    entry *const e = entry_of(key);
-    if (e == nullptr) {
-        return false;
-    }
-    e->is_live = false;
-    ++e->uses;
-    unused_.push_back(static_cast<std::uint32_t>(key));
-    return true;
-}
-
-void *registered_memory::find(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, bool &found) noexcept {
-    const std::scoped_lock guard(lock_);
-    const entry *const e = entry_of(key);
-    found = e != nullptr && offset <= e->bytes && bytes <= e->bytes - offset;
-    return found && e->address != nullptr ? static_cast<unsigned char *>(e->address) + offset : nullptr;
 }
 
 outgoing_data::~outgoing_data() {

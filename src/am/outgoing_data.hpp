@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long data: the memory that is registered here, and the messages that leave. At most `most` of them are under way; the
-// others wait, first come first served.
+// The messages with long data that leave. At most `most` of them are under way. The others wait, first come first
+// served.
 //
 // Invariant of the throttle: if one waits and fewer than `most` are under way, some thread is in start_waiting() or
 // will call it: whoever adds one does, and whoever ends one. On a thread that may not call MPI, progress does.
@@ -11,37 +11,13 @@
 #include "core/base/spin_lock.hpp"
 
 #include <atomic>
-#include <cstdint>
-#include <vector>
+#include <cstddef>
 
 namespace thence::am {
 
 // With room for a payload behind it. Null: memory is exhausted.
 transfer *make_transfer(std::size_t payload_bytes) noexcept;
 void delete_transfer(transfer *t) noexcept;
-
-// Memory of this process that others may name by a key.
-class registered_memory {
-public:
-    bool add(void *address, std::size_t bytes, std::uint64_t &key) noexcept; // false: memory is exhausted
-    bool remove(std::uint64_t key) noexcept;                                 // false: there is none
-    // Null: this is no part of memory that is registered. (The address may be null for 0 bytes: `found` says it.)
-    void *find(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, bool &found) noexcept;
-
-private:
-    // A key is an index and, above it, how often that was used before.
-    struct entry {
-        void *address = nullptr;
-        std::uint64_t bytes = 0;
-        std::uint32_t uses = 0;
-        bool is_live = false;
-    };
-    entry *entry_of(std::uint64_t key) noexcept;
-
-    base::spin_lock lock_; // guards these
-    std::vector<entry> all_;
-    std::vector<std::uint32_t> unused_;
-};
 
 class outgoing_data {
 public:
