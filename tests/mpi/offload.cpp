@@ -322,6 +322,14 @@ TEST(Offload, a_receive_for_metadata_is_pending_again_before_the_input_of_the_ta
 
 // Last: what is lost stays behind. No rank works while rank 0 waits for its tasks. Those beyond rank 1 come later, to a
 // step that cannot end.
+bool ends_within(MPI_Request &request, double seconds) {
+    int ended = 0;
+    for (const double until = MPI_Wtime() + seconds; ended == 0 && MPI_Wtime() < until;) {
+        MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
+    }
+    return ended != 0;
+}
+
 TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_told) {
     auto &all = *new std::vector<one_task>(20, one_task(10)); // its buffers must stay
     thence::offload_settings settings;
@@ -330,20 +338,31 @@ TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_to
     tasks->add<add_to>();
     tasks->begin();
     ASSERT_GT(steps_until_offloaded(*tasks, all, [] {}), 0);
-    // The next step offloads, too. The library's thread takes the messages of the others.
-    if (rank() == 0) {
-        for (one_task &each : all) {
-            each.submit(*tasks, 1, 300);
+    // Usually the next step offloads, too. One that does not ends only when the others finish it as well; then comes
+    // another. The library's thread takes the messages of the others.
+    for (int told = 0; told == 0;) {
+        if (rank() == 0) {
+            for (one_task &each : all) {
+                each.submit(*tasks, 1, 300);
+            }
+            try {
+                tasks->finish_step();
+            } catch (const thence::lost_tasks &lost) {
+                EXPECT_NE(std::string(lost.what()).find("tasks on rank "), std::string::npos) << lost.what();
+                EXPECT_THROW(tasks->work(), thence::error);
+                told = 1;
+            }
         }
-        try {
-            tasks->finish_step();
-            ADD_FAILURE() << "the step has ended";
-        } catch (const thence::lost_tasks &lost) {
-            EXPECT_NE(std::string(lost.what()).find("tasks on rank "), std::string::npos) << lost.what();
+        MPI_Request news;
+        MPI_Ibcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD, &news);
+        if (rank() != 0 && !ends_within(news, 2)) {
+            try {
+                tasks->finish_step();
+            } catch (const thence::error &) { // rank 0 was told late
+            }
         }
-        EXPECT_THROW(tasks->work(), thence::error);
+        MPI_Wait(&news, MPI_STATUS_IGNORE);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
     if (rank() == 1) {
         static_cast<void>(tasks.release());
     } else if (rank() > 1) {
