@@ -44,9 +44,10 @@ TEST(gaspi_configured, reductions_of_more_than_a_packet_holds) {
     gaspi_config_t config;
     ASSERT_EQ(gaspi_config_get(&config), GASPI_SUCCESS);
     const gaspi_config_t before = config;
-    config.allreduce_elem_max = 131'073;
-    EXPECT_EQ(gaspi_config_set(config), GASPI_ERR_CONFIG) << "more than 1 MiB";
-    config.allreduce_elem_max = 50'000;
+    config.allreduce_elem_max = (1U << 27) + 1;
+    EXPECT_EQ(gaspi_config_set(config), GASPI_ERR_CONFIG) << "more than 1 GiB";
+    constexpr gaspi_number_t most = 1'000'000;
+    config.allreduce_elem_max = most;
     config.allreduce_buf_size = 400'000;
     ASSERT_EQ(gaspi_config_set(config), GASPI_SUCCESS);
     ASSERT_EQ(gaspi_proc_init(GASPI_BLOCK), GASPI_SUCCESS);
@@ -54,7 +55,7 @@ TEST(gaspi_configured, reductions_of_more_than_a_packet_holds) {
     gaspi_rank_t size = 1;
     gaspi_proc_rank(&rank);
     gaspi_proc_num(&size);
-    for (const gaspi_number_t number : {1U, 1017U, 1018U, 1024U, 50'000U}) {
+    for (const gaspi_number_t number : {1U, 1017U, 1018U, 1024U, 50'000U, most}) {
         std::vector<double> in(number);
         std::vector<double> out(number, -1);
         for (gaspi_number_t i = 0; i < number; ++i) {
@@ -67,8 +68,8 @@ TEST(gaspi_configured, reductions_of_more_than_a_packet_holds) {
             ASSERT_EQ(out[i], size * (size - 1) / 2.0 + 1.0 * size * i) << i << " of " << number;
         }
     }
-    std::vector<double> none(50'001);
-    EXPECT_EQ(gaspi_allreduce(none.data(), none.data(), 50'001, GASPI_OP_SUM, GASPI_TYPE_DOUBLE, GASPI_GROUP_ALL,
+    std::vector<double> none(most + 1);
+    EXPECT_EQ(gaspi_allreduce(none.data(), none.data(), most + 1, GASPI_OP_SUM, GASPI_TYPE_DOUBLE, GASPI_GROUP_ALL,
                               GASPI_BLOCK),
               GASPI_ERR_INV_NUM);
     EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
