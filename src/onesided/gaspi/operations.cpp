@@ -17,19 +17,20 @@ gaspi_return_t pgaspi_operation_submit(const gaspi_operation_t operation, const 
                                        const gaspi_offset_t offset_remote, const gaspi_size_t size,
                                        const gaspi_notification_id_t notification_id,
                                        const gaspi_notification_t notification_value, const gaspi_queue_id_t queue,
-                                       const gaspi_timeout_t) {
+                                       const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
+    const completion_target who{.tag = tag, .timeout_ms = timeout_ms};
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_remote, notification_id, notification_value};
     switch (operation) {
     case GASPI_OP_WRITE:
-        return write(self, {&one, 1}, rank, nullptr, queue, {tag});
+        return write(self, {&one, 1}, rank, nullptr, queue, who);
     case GASPI_OP_WRITE_NOTIFY:
-        return write(self, {&one, 1}, rank, &after, queue, {tag});
+        return write(self, {&one, 1}, rank, &after, queue, who);
     case GASPI_OP_NOTIFY:
-        return write(self, {}, rank, &after, queue, {tag});
+        return write(self, {}, rank, &after, queue, who);
     case GASPI_OP_READ:
-        return read(self, {&one, 1}, rank, nullptr, queue, {tag});
+        return read(self, {&one, 1}, rank, nullptr, queue, who);
     default:
         return GASPI_ERROR;
     }
@@ -40,18 +41,19 @@ gaspi_return_t pgaspi_operation_list_submit(
     gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
     gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
     const gaspi_segment_id_t segment_id_notification, const gaspi_notification_id_t notification_id,
-    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t) {
+    const gaspi_notification_t notification_value, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
+    const completion_target who{.tag = tag, .timeout_ms = timeout_ms};
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));
     const notice after{segment_id_notification, notification_id, notification_value};
     switch (operation) {
     case GASPI_OP_WRITE_LIST:
-        return write(self, pieces, rank, nullptr, queue, {tag});
+        return write(self, pieces, rank, nullptr, queue, who);
     case GASPI_OP_WRITE_LIST_NOTIFY:
-        return write(self, pieces, rank, &after, queue, {tag});
+        return write(self, pieces, rank, &after, queue, who);
     case GASPI_OP_READ_LIST:
-        return read(self, pieces, rank, nullptr, queue, {tag});
+        return read(self, pieces, rank, nullptr, queue, who);
     default:
         return GASPI_ERROR;
     }
@@ -152,11 +154,11 @@ gaspi_return_t pgaspi_read_notify(const gaspi_segment_id_t segment_id_local, con
                                   const gaspi_rank_t rank, const gaspi_segment_id_t segment_id_remote,
                                   const gaspi_offset_t offset_remote, const gaspi_size_t size,
                                   const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue,
-                                  const gaspi_timeout_t) {
+                                  const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_local, notification_id, 1};
-    return read(self, {&one, 1}, rank, &after, queue, {});
+    return read(self, {&one, 1}, rank, &after, queue, {.timeout_ms = timeout_ms});
 }
 
 gaspi_return_t pgaspi_write_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
@@ -195,12 +197,12 @@ gaspi_return_t pgaspi_read_list_notify(const gaspi_number_t num, gaspi_segment_i
                                        gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
                                        gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
                                        const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue,
-                                       const gaspi_timeout_t) {
+                                       const gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));
     const notice after{segment_id_notification, notification_id, 1};
-    return read(self, pieces, rank, &after, queue, {});
+    return read(self, pieces, rank, &after, queue, {.timeout_ms = timeout_ms});
 }
 
 THENCE_GASPI_ALIAS(write);
