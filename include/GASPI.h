@@ -125,8 +125,8 @@ THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_ptr(gaspi_segment_id_t segment_
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_max(gaspi_number_t *segment_max);
 
 /* One-sided operations. `GASPI_QUEUE_FULL`, and nothing was posted: the queue has no room below
-   gaspi_queue_size_max(), and gaspi_wait() makes some; or 4,096 messages to the rank are under way, and the program
-   calls again later. */
+   gaspi_queue_size_max(), and gaspi_wait() makes some. A call waits only while 4,096 messages to the rank are under
+   way; `GASPI_TIMEOUT`, and nothing was posted: the rank has taken none of them in this time. */
 
 /** @brief Copies from a part of this process to a part of another. */
 THENCE_GASPI_EXPORT gaspi_return_t gaspi_write(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local,

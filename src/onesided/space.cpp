@@ -267,7 +267,10 @@ void space::will_not_complete(wire::packet &p) noexcept {
     has_lost_.store(true, std::memory_order_release);
 }
 
-void space::done(int process) noexcept {
+void space::done(int process, bool is_operation) noexcept {
+    if (is_operation) {
+        operations_done_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release);
+    }
     const std::uint64_t all = done_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_release) + 1;
     if (all % packets_of_credit != 0 || process == rank_) [[likely]] {
         return;

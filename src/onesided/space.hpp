@@ -59,7 +59,9 @@ struct peer {
     bool is_copied_to = false; // the system copies to its memory
     const char *why = nullptr; // messages are used
     memory::shared_block control;
-    const std::atomic<std::uint64_t> *done = nullptr; // packets of this process that it has done; in `control`
+    // Packets of this process that it has done, and the operations of these; in `control`.
+    const std::atomic<std::uint64_t> *done = nullptr;
+    const std::atomic<std::uint64_t> *operations_done = nullptr;
 };
 
 // Takes packets of kind `other`.
@@ -105,13 +107,15 @@ public:
         other_data_ = data;
     }
 
-    // Whether an operation on this part may be direct now.
+    // Whether an operation on this part may be direct now: all that went by messages are done. Other packets do not
+    // matter, such as those of a barrier: else a stream of writes that begins behind one would go by messages as long
+    // as it lasts, since each of them is the reason for the next.
     bool may_be_direct(int rank) const noexcept {
         if (!has_messages()) {
             return true;
         }
-        const std::uint64_t sent = wires_->sent_to(rank);
-        return sent == 0 || sent == done_by(rank);
+        const std::uint64_t sent = wires_->operations_sent_to(rank);
+        return sent == 0 || sent == operations_done_by(rank);
     }
     // Whether one more packet may be sent to this process. If not, polls and looks again.
     bool has_room_for(int rank) noexcept;
@@ -147,7 +151,7 @@ public:
 
     const wire::local_part *find(int segment) noexcept override;
     void other(wire::packet &p) noexcept override;
-    void done(int process) noexcept override;
+    void done(int process, bool is_operation) noexcept override;
     void credit(int process, std::uint64_t packets) noexcept override;
     void refuse(wire::packet &p) noexcept override;
     void refused(wire::packet &p) noexcept override;
@@ -183,6 +187,11 @@ private:
     void lost_after_its_call(wire::packet &p, health &target_health) noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;
+    // Of a process whose memory can be mapped.
+    std::uint64_t operations_done_by(int rank) const noexcept {
+        const std::atomic<std::uint64_t> *const there = peers[static_cast<std::size_t>(rank)].operations_done;
+        return (there != nullptr ? there : &operations_done_[rank_])->load(std::memory_order_acquire);
+    }
 
     std::atomic<long> users_{0};
     MPI_Comm comm_; // a duplicate, for messages of the transport
@@ -193,9 +202,10 @@ private:
     bool is_listed_ = false;                // polls find it
     std::atomic<bool> has_messages_{false}; // a poll may look while a segment is being made
     memory::shared_block control_;
-    std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
-    std::unique_ptr<health[]> health_;           // of each process
-    std::atomic<bool> has_lost_{false};          // the health of some process keeps a packet
+    std::atomic<std::uint64_t> *done_ = nullptr;            // packets of each process that were done here; in control_
+    std::atomic<std::uint64_t> *operations_done_ = nullptr; // of these; behind them
+    std::unique_ptr<health[]> health_;                      // of each process
+    std::atomic<bool> has_lost_{false};                     // the health of some process keeps a packet
     std::atomic<void (*)(space &)> hopeless_{nullptr};
     unsigned polls_ = 0; // since the last look; one thread polls at a time
     std::atomic<std::uint32_t> last_look_{0};

@@ -45,9 +45,13 @@ bool space::make_own(int count) noexcept {
     } catch (const std::exception &) {
         return false;
     }
-    control_ = memory::shared_block::make(sizeof(std::uint64_t) * static_cast<std::size_t>(size_));
+    control_ = memory::shared_block::make(2 * sizeof(std::uint64_t) * static_cast<std::size_t>(size_));
     done_ = reinterpret_cast<std::atomic<std::uint64_t> *>(control_.data());
-    return static_cast<bool>(control_);
+    if (!control_) {
+        return false;
+    }
+    operations_done_ = done_ + size_;
+    return true;
 }
 
 namespace {
@@ -93,6 +97,7 @@ void space::meet(int rank, const greeting &said, const greeting &own) noexcept {
     met.control = std::move(control);
     met.is_here = true;
     met.done = reinterpret_cast<const std::atomic<std::uint64_t> *>(met.control.data()) + rank_;
+    met.operations_done = met.done + size_;
     std::uint64_t seen = 0;
     met.is_copied_to = memory::read_from(said.process, said.address, &seen, sizeof seen) && seen == said.cookie;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -50,6 +51,11 @@ protected:
         const auto begun = std::chrono::steady_clock::now();
         call();
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+    }
+
+    static bool only_messages() {
+        const char *const how = std::getenv("THENCE_ONESIDED");
+        return how != nullptr && std::string(how) == "messages";
     }
 
     // Stops a process of this host. Each of its threads stops when it runs next, which takes long on a busy machine.

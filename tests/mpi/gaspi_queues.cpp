@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queues of GASPI: their room, tags, and what a wait and a taker of tags give back.
 #include "gaspi.hpp"
+#include "onesided.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -77,6 +82,81 @@ TEST_F(gaspi, a_full_queue_is_emptied_by_a_taker_of_tags) {
     }
     while (gaspi_queue_size(1, &posted) == GASPI_SUCCESS && posted != 0) {
         EXPECT_EQ(gaspi_request_wait(1, 0, &found, nullptr, nullptr, GASPI_TEST), GASPI_SUCCESS);
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+// The target is stopped until so many messages are on their way to it that a call waits.
+TEST_F(gaspi, a_queue_is_full_only_when_as_many_are_posted_as_it_takes) {
+    auto *const memory = reinterpret_cast<gaspi_number_t *>(make(0, 64));
+    std::vector<int> processes(size);
+    int own = getpid();
+    MPI_Allgather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    const std::vector<bool> here = on_this_host();
+    MPI_Barrier(MPI_COMM_WORLD);
+    constexpr gaspi_number_t all = 10'000; // more than may be on their way
+    if (size > 1 && rank == 0 && here[1] && only_messages()) {
+        gaspi_number_t most = 0;
+        ASSERT_EQ(gaspi_queue_size_max(&most), GASPI_SUCCESS);
+        stop(processes[1]);
+        std::atomic<gaspi_number_t> called{0};
+        std::thread wakes([&] {
+            gaspi_number_t before = 0;
+            do {
+                before = called;
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            } while (called != before);
+            kill(processes[1], SIGCONT);
+        });
+        gaspi_number_t refused = 0;
+        for (gaspi_number_t i = 1; i <= all; ++i) {
+            gaspi_number_t posted = 0;
+            EXPECT_EQ(gaspi_queue_size(0, &posted), GASPI_SUCCESS);
+            if (posted + 2 > most) {
+                EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+            }
+            *memory = i;
+            called = i;
+            refused += gaspi_write_notify(0, 0, 1, 0, 8, 8, 1, i, 0, GASPI_BLOCK) == GASPI_SUCCESS ? 0 : 1;
+        }
+        EXPECT_EQ(refused, 0U);
+        EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+        wakes.join();
+        EXPECT_EQ(gaspi_notify(0, 1, 2, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+    } else if (rank == 1 && here[0] && only_messages()) {
+        EXPECT_EQ(await(0, 2), 1U);
+        EXPECT_EQ(await(0, 1), all) << "the last";
+        EXPECT_EQ(memory[2], all);
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, writes_go_by_memory_behind_messages_that_are_no_operations) {
+    auto *const memory = reinterpret_cast<std::uint64_t *>(make(0, 64));
+    std::vector<int> processes(size);
+    int own = getpid();
+    MPI_Allgather(&own, 1, MPI_INT, processes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    const std::vector<bool> here = on_this_host();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (size > 1 && rank == 0 && here[1]) {
+        stop(processes[1]);
+        EXPECT_EQ(gaspi_proc_ping(1, 50), GASPI_TIMEOUT) << "a message that it has not taken";
+        constexpr gaspi_number_t bytes_by_messages = 11; // the counter
+        unsigned long before = 0;
+        unsigned long after = 0;
+        EXPECT_EQ(gaspi_statistic_counter_get(bytes_by_messages, 0, &before), GASPI_SUCCESS);
+        for (std::uint64_t i = 1; i <= 100; ++i) {
+            *memory = i;
+            EXPECT_EQ(gaspi_write_notify(0, 0, 1, 0, 8, 8, 1, 1, 0, GASPI_BLOCK), GASPI_SUCCESS);
+        }
+        EXPECT_EQ(gaspi_statistic_counter_get(bytes_by_messages, 0, &after), GASPI_SUCCESS);
+        EXPECT_EQ(after - before, only_messages() ? 800U : 0U);
+        EXPECT_EQ(gaspi_wait(0, GASPI_BLOCK), GASPI_SUCCESS);
+        ASSERT_EQ(kill(processes[1], SIGCONT), 0);
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+    if (rank == 1 && here[0]) {
+        EXPECT_EQ(await(0, 1), 1U);
     }
     ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }

@@ -323,7 +323,7 @@ TEST_F(two_processes, the_end_does_not_wait_for_credits_that_were_lost) {
         return send_of_fake(buffer, count, MPI_BYTE, 0, tag, comm, request);
     };
     for (int i = 0; i < 3 * for_a_credit; ++i) {
-        onesided::object_of(of_two)->done(1);
+        onesided::object_of(of_two)->done(1, true);
     }
     EXPECT_EQ(credits, 3);
     instead_of_send = nullptr;

@@ -34,7 +34,7 @@ constexpr gaspi_config_t make_default() noexcept {
     return made;
 }
 
-constexpr std::size_t most_reduced = std::size_t{1} << 20; // bytes
+constexpr std::size_t most_reduced = std::size_t{1} << 30; // bytes
 
 bool is_in(unsigned long value, unsigned long least, unsigned long most) noexcept {
     return value >= least && value <= most;

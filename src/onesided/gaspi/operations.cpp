@@ -16,41 +16,45 @@ gaspi_return_t pgaspi_operation_submit(gaspi_operation_t operation, gaspi_tag_t 
                                        gaspi_rank_t rank, gaspi_segment_id_t segment_id_remote,
                                        gaspi_offset_t offset_remote, gaspi_size_t size,
                                        gaspi_notification_id_t notification_id, gaspi_notification_t notification_value,
-                                       gaspi_queue_id_t queue, gaspi_timeout_t) {
+                                       gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
+    const completion_target who{.tag = tag, .timeout_ms = timeout_ms};
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_remote, notification_id, notification_value};
     switch (operation) {
     case GASPI_OP_WRITE:
-        return write(self, {&one, 1}, rank, nullptr, queue, {tag});
+        return write(self, {&one, 1}, rank, nullptr, queue, who);
     case GASPI_OP_WRITE_NOTIFY:
-        return write(self, {&one, 1}, rank, &after, queue, {tag});
+        return write(self, {&one, 1}, rank, &after, queue, who);
     case GASPI_OP_NOTIFY:
-        return write(self, {}, rank, &after, queue, {tag});
+        return write(self, {}, rank, &after, queue, who);
     case GASPI_OP_READ:
-        return read(self, {&one, 1}, rank, nullptr, queue, {tag});
+        return read(self, {&one, 1}, rank, nullptr, queue, who);
     default:
         return GASPI_ERROR;
     }
 }
 
-gaspi_return_t
-pgaspi_operation_list_submit(gaspi_operation_t operation, gaspi_tag_t tag, gaspi_number_t num,
-                             gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local, gaspi_rank_t rank,
-                             gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote, gaspi_size_t *size,
-                             gaspi_segment_id_t segment_id_notification, gaspi_notification_id_t notification_id,
-                             gaspi_notification_t notification_value, gaspi_queue_id_t queue, gaspi_timeout_t) {
+gaspi_return_t pgaspi_operation_list_submit(gaspi_operation_t operation, gaspi_tag_t tag, gaspi_number_t num,
+                                            gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local,
+                                            gaspi_rank_t rank, gaspi_segment_id_t *segment_id_remote,
+                                            gaspi_offset_t *offset_remote, gaspi_size_t *size,
+                                            gaspi_segment_id_t segment_id_notification,
+                                            gaspi_notification_id_t notification_id,
+                                            gaspi_notification_t notification_value, gaspi_queue_id_t queue,
+                                            gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
+    const completion_target who{.tag = tag, .timeout_ms = timeout_ms};
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));
     const notice after{segment_id_notification, notification_id, notification_value};
     switch (operation) {
     case GASPI_OP_WRITE_LIST:
-        return write(self, pieces, rank, nullptr, queue, {tag});
+        return write(self, pieces, rank, nullptr, queue, who);
     case GASPI_OP_WRITE_LIST_NOTIFY:
-        return write(self, pieces, rank, &after, queue, {tag});
+        return write(self, pieces, rank, &after, queue, who);
     case GASPI_OP_READ_LIST:
-        return read(self, pieces, rank, nullptr, queue, {tag});
+        return read(self, pieces, rank, nullptr, queue, who);
     default:
         return GASPI_ERROR;
     }
@@ -145,11 +149,12 @@ gaspi_return_t pgaspi_write_notify(gaspi_segment_id_t segment_id_local, gaspi_of
 
 gaspi_return_t pgaspi_read_notify(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank,
                                   gaspi_segment_id_t segment_id_remote, gaspi_offset_t offset_remote, gaspi_size_t size,
-                                  gaspi_notification_id_t notification_id, gaspi_queue_id_t queue, gaspi_timeout_t) {
+                                  gaspi_notification_id_t notification_id, gaspi_queue_id_t queue,
+                                  gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     const piece one{segment_id_local, offset_local, segment_id_remote, offset_remote, size};
     const notice after{segment_id_local, notification_id, 1};
-    return read(self, {&one, 1}, rank, &after, queue, {});
+    return read(self, {&one, 1}, rank, &after, queue, {.timeout_ms = timeout_ms});
 }
 
 gaspi_return_t pgaspi_write_list(gaspi_number_t num, gaspi_segment_id_t *segment_id_local, gaspi_offset_t *offset_local,
@@ -184,12 +189,12 @@ gaspi_return_t pgaspi_read_list_notify(gaspi_number_t num, gaspi_segment_id_t *s
                                        gaspi_segment_id_t *segment_id_remote, gaspi_offset_t *offset_remote,
                                        gaspi_size_t *size, gaspi_segment_id_t segment_id_notification,
                                        gaspi_notification_id_t notification_id, gaspi_queue_id_t queue,
-                                       gaspi_timeout_t) {
+                                       gaspi_timeout_t timeout_ms) {
     THENCE_GASPI_SELF();
     std::vector<piece> pieces;
     THENCE_GASPI_CHECK(pieces_of(pieces, num, segment_id_local, offset_local, segment_id_remote, offset_remote, size));
     const notice after{segment_id_notification, notification_id, 1};
-    return read(self, pieces, rank, &after, queue, {});
+    return read(self, pieces, rank, &after, queue, {.timeout_ms = timeout_ms});
 }
 
 THENCE_GASPI_ALIAS(write);

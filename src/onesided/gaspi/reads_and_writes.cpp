@@ -57,16 +57,11 @@ private:
     bool is_there_;
 };
 
-// Whether more may be sent to a rank, which may be stopped; else the queue counts as full. It is asked once for a list,
-// which then goes as a whole.
-bool takes_more(process &self, gaspi_rank_t rank) noexcept {
-    if (self.world->has_room_for(rank) || self.world->is_gone(rank)) [[likely]] {
-        return true;
-    }
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
-    backoff.spins = 0;
-    thence_backoff_pause(&backoff); // the program calls again
-    return false;
+// Waits until more may be sent to a rank, which may be slow or stopped. False: the time is over. It is asked once for a
+// list, which then goes as a whole. The queue is not full: programs that count what they post do not expect that.
+bool takes_more(process &self, gaspi_rank_t rank, gaspi_timeout_t timeout_ms) noexcept {
+    const auto takes = [&] { return self.world->has_room_for(rank) || self.world->is_gone(rank); };
+    return takes() || wait_until(self, deadline(timeout_ms), takes);
 }
 
 // Starts operations of a queue one by one, each with its room.
@@ -181,8 +176,11 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
     const std::uint32_t tags = who.tag != GASPI_TAG_NULL ? 1 : 0;
     const auto number = static_cast<std::uint32_t>(pieces.size());
     room taken_room(self, queue, after == nullptr ? number : std::max(number + tags, 1U), who);
-    if (!taken_room.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
+    if (!taken_room.is_there()) {
         return GASPI_QUEUE_FULL;
+    }
+    if (who.requests == nullptr && !takes_more(self, rank, who.timeout_ms)) {
+        return GASPI_TIMEOUT;
     }
     signal notification;
     if (after != nullptr) {
@@ -230,8 +228,11 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
         THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
     }
     room taken_room(self, queue, static_cast<std::uint32_t>(pieces.size()), who);
-    if (!taken_room.is_there() || (who.requests == nullptr && !takes_more(self, rank))) {
+    if (!taken_room.is_there()) {
         return GASPI_QUEUE_FULL;
+    }
+    if (who.requests == nullptr && !takes_more(self, rank, who.timeout_ms)) {
+        return GASPI_TIMEOUT;
     }
     onesided::queue &in = self.world->queue_of(queue);
     const bool notifies = after != nullptr && who.requests == nullptr;

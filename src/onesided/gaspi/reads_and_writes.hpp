@@ -39,6 +39,7 @@ struct left_piece {
 struct completion_target {
     gaspi_tag_t tag = GASPI_TAG_NULL;
     left_piece *requests = nullptr;
+    gaspi_timeout_t timeout_ms = GASPI_BLOCK; // without requests: how long the call waits until the rank takes more
 };
 
 // The parts of this process that a transfer reads, writes or notifies. None of them is deleted while this exists.
@@ -62,7 +63,7 @@ private:
     std::size_t begun_ = 0;
 };
 
-// No pieces: a notification alone.
+// No pieces: a notification alone. `GASPI_QUEUE_FULL` and `GASPI_TIMEOUT`: nothing was started.
 THENCE_INTERNAL gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank,
                                      const notice *after, gaspi_queue_id_t queue,
                                      const completion_target &who) noexcept;

@@ -104,7 +104,7 @@ void order::finish(packet &p) noexcept {
         p.has_failed = fails_with_list(stream_of(p), p);
     }
     const bool has_effect = !p.has_failed && notify(p.head);
-    parts_.done(p.process);
+    parts_.done(p.process, is_operation(p.head.what));
     if (has_effect || (p.head.what != kind::put && !p.is_unmoved)) [[likely]] { // a reply has told of any other
         give_packet(&p);
     } else {

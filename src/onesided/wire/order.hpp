@@ -42,8 +42,8 @@ public:
     virtual const local_part *find(int segment) noexcept = 0;
     // A packet of kind `other` is next. It is given back after this.
     virtual void other(packet &p) noexcept = 0;
-    // One more packet of this process is done.
-    virtual void done(int process) noexcept = 0;
+    // One more packet of a process is done.
+    virtual void done(int process, bool is_operation) noexcept = 0;
     // A process has done so many packets of this one.
     virtual void credit(int process, std::uint64_t packets) noexcept = 0;
     // A put has had no effect, or not all, or a reply was not sent. It tells the process that waits for that, and owns

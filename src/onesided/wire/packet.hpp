@@ -29,6 +29,10 @@ enum class kind : std::uint32_t {
 constexpr bool is_counted(kind what) noexcept {
     return what != kind::credit && what != kind::refused && what != kind::no_reply;
 }
+// Whether they are operations of a queue: what comes after them takes effect after them, by memory too.
+constexpr bool is_operation(kind what) noexcept {
+    return is_counted(what) && what != kind::other;
+}
 
 struct header {
     kind what;

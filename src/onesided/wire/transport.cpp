@@ -30,6 +30,7 @@ int transport::begin() noexcept {
     }
     try {
         sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
+        operations_sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
         numbers_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
     } catch (const std::exception &) {
         return MPI_ERR_NO_MEM;
@@ -175,22 +176,28 @@ bool transport::poll() noexcept {
     return some;
 }
 
+void transport::count_sent(const packet &p, int process, std::uint64_t change) noexcept {
+    const auto at = static_cast<std::size_t>(process);
+    if (is_counted(p.head.what)) {
+        sent_[at].fetch_add(change, std::memory_order_seq_cst);
+    }
+    if (is_operation(p.head.what)) {
+        operations_sent_[at].fetch_add(change, std::memory_order_seq_cst);
+    }
+}
+
 // The target counts no packet that was lost, so it is not counted here either.
 void transport::has_left(packet &p, int code, bool in_send) noexcept {
     if (code == MPI_SUCCESS) {
         give_packet(&p);
         return;
     }
-    if (is_counted(p.head.what)) {
-        sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
-    }
+    count_sent(p, p.process, ~std::uint64_t{0}); // minus one
     to_.lost(p, in_send);
 }
 
 int transport::send(packet &p, int process) noexcept {
-    if (is_counted(p.head.what)) {
-        sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
-    }
+    count_sent(p, process, 1);
     p.process = process;
     p.head.number = numbers_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_relaxed);
     p.request = MPI_REQUEST_NULL;

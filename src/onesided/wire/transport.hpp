@@ -93,6 +93,10 @@ public:
 
     // How many packets were sent to a process, of those that are counted and were not lost.
     std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
+    // Of these the operations.
+    std::uint64_t operations_sent_to(int process) const noexcept {
+        return operations_sent_[process].load(std::memory_order_seq_cst);
+    }
 
 private:
     static constexpr std::size_t window = 16;
@@ -112,6 +116,7 @@ private:
     bool has_taken_nothing_for_long() noexcept;
     bool look_for_late() noexcept;
     void look_at_sent() noexcept;
+    void count_sent(const packet &p, int process, std::uint64_t change) noexcept;
     void has_left(packet &p, int code, bool in_send) noexcept;
 
     MPI_Comm comm_;
@@ -121,6 +126,7 @@ private:
     std::atomic<std::uint32_t> last_serial_{0};
     std::atomic<std::uint64_t> last_list_{0};
     std::vector<std::atomic<std::uint64_t>> sent_;
+    std::vector<std::atomic<std::uint64_t>> operations_sent_;
     std::vector<std::atomic<std::uint64_t>> numbers_; // of packets to each process: the next one
 
     base::spin_lock polling_; // guards these
