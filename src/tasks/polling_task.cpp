@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The task of a runtime with ALPI that polls while there is no helper thread: see core/progress/polling_task.hpp. It
+// The task of a runtime with ALPI that polls where no helper thread does: see core/progress/polling_task.hpp. It
 // sleeps in alpi_task_waitfor_ns, so its worker runs other tasks meanwhile.
-#include "core/progress/polling_task.hpp"
+#include "tasks/polling_task.hpp"
+
+#include "core/continuation/request.hpp"
 #include "tasks/runtime.hpp"
 
 #include <atomic>
@@ -41,6 +43,12 @@ void poll_no_longer_in_tasks_of(const thence_task_runtime &runtime) noexcept {
     if (runtime_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) {
         progress::set_polling_task(nullptr);
     }
+}
+
+void require_polling_task_for(MPI_Request cr) noexcept {
+    const auto *object = continuation::continuation_request::from(cr);
+    const bool any_thread = object == nullptr || object->has(THENCE_CR_ANY_THREAD);
+    progress::require_polling_task(any_thread ? progress::run_by::any_thread : progress::run_by::application);
 }
 
 } // namespace thence::task

@@ -25,16 +25,16 @@ std::atomic<bool> inside_{false};
 std::atomic<bool> stopped_{true};
 std::uint64_t pause_ = 0; // of the task that runs
 
-bool may_poll() noexcept {
-    return !stopped_.load(std::memory_order_seq_cst) && !helper_running();
+bool stopped() noexcept {
+    return stopped_.load(std::memory_order_seq_cst);
 }
 
-// Whether anything ran. False also where it may not poll.
+// Whether anything ran. False also once it is stopped.
 bool poll() noexcept {
     inside_.store(true, std::memory_order_seq_cst);
     bool ran = false;
-    if (may_poll()) {
-        {
+    if (!stopped()) {
+        if (!helper_running()) {
             const std::scoped_lock guard(helper_in_progress);
             const in_place_of_helper polling;
             poll_sources(polled_from::outside);
@@ -49,10 +49,10 @@ bool poll() noexcept {
 
 task_turn poll_in_task() noexcept {
     const bool ran = poll();
-    if (!ran && (!may_poll() || !any_outstanding())) {
+    if (!ran && (stopped() || !any_outstanding())) {
         pause_ = 0;
         runs_.store(false, std::memory_order_seq_cst);
-        const bool goes_on = may_poll() && any_outstanding() && !runs_.exchange(true, std::memory_order_seq_cst);
+        const bool goes_on = !stopped() && any_outstanding() && !runs_.exchange(true, std::memory_order_seq_cst);
         return {!goes_on, 0};
     }
     pause_ = ran ? 0 : std::clamp(2 * pause_, shortest_pause, longest_pause);
@@ -63,10 +63,10 @@ void set_polling_task(start_polling_task *start) noexcept {
     polling_task.store(start, std::memory_order_seq_cst);
 }
 
-void require_polling_task() noexcept {
+void require_polling_task(run_by who) noexcept {
     start_polling_task *const start = polling_task.load(std::memory_order_seq_cst);
-    if (start == nullptr || runs_.load(std::memory_order_seq_cst) || !may_poll() || !mpi::thread_multiple() ||
-        !any_outstanding()) {
+    if (start == nullptr || runs_.load(std::memory_order_seq_cst) || stopped() ||
+        (who == run_by::any_thread && helper_running()) || !mpi::thread_multiple() || !any_outstanding()) {
         return;
     }
     if (!runs_.exchange(true, std::memory_order_seq_cst) && !start()) {
