@@ -24,6 +24,7 @@ std::atomic<bool> runs_{false};
 std::atomic<bool> inside_{false};
 std::atomic<bool> stopped_{true};
 std::uint64_t pause_ = 0; // of the task that runs
+std::atomic<await_polling_task *> await_{nullptr};
 
 bool stopped() noexcept {
     return stopped_.load(std::memory_order_seq_cst);
@@ -59,8 +60,13 @@ task_turn poll_in_task() noexcept {
     return {false, pause_};
 }
 
-void set_polling_task(start_polling_task *start) noexcept {
+void set_polling_task(start_polling_task *start, await_polling_task *await) noexcept {
+    await_.store(await, std::memory_order_seq_cst);
     polling_task.store(start, std::memory_order_seq_cst);
+}
+
+void forget_polling_task() noexcept {
+    polling_task.store(nullptr, std::memory_order_seq_cst);
 }
 
 void require_polling_task(run_by who) noexcept {
@@ -82,6 +88,9 @@ void polling_task_tear_down() noexcept {
     stopped_.store(true, std::memory_order_seq_cst);
     for (base::spin_wait wait; inside_.load(std::memory_order_seq_cst);) {
         wait();
+    }
+    if (await_polling_task *const await = await_.load(std::memory_order_seq_cst); await != nullptr) {
+        await();
     }
 }
 

@@ -21,8 +21,11 @@ namespace thence::progress {
 // Starts a task that calls poll_in_task() until that says that it ends. False: it could not be started.
 using start_polling_task = bool() noexcept;
 extern THENCE_HIDDEN std::atomic<start_polling_task *> polling_task; // null: there is none
-// Null: from now on none is started; one that runs goes on until it ends.
-void set_polling_task(start_polling_task *start) noexcept;
+// Waits until the runtime has ended each task that was started. It is called once poll_in_task() says that it ends.
+using await_polling_task = void() noexcept;
+void set_polling_task(start_polling_task *start, await_polling_task *await) noexcept;
+// From now on none is started; one that runs goes on until it ends.
+void forget_polling_task() noexcept;
 
 enum class run_by { application, any_thread }; // whether the helper thread may run the callback of an operation
 // Called in a task after an operation of it has become outstanding.
@@ -41,6 +44,7 @@ task_turn poll_in_task() noexcept;
 
 // Internal to this folder.
 void polling_task_set_up() noexcept;
-void polling_task_tear_down() noexcept; // waits until the task is not inside MPI, which it does not enter again
+// Waits until the task has ended: the program may shut its runtime down after MPI_Finalize.
+void polling_task_tear_down() noexcept;
 
 } // namespace thence::progress

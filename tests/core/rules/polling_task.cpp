@@ -45,18 +45,25 @@ bool start() noexcept {
     return true;
 }
 
+void await_end() noexcept {
+    while (polling != 0) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 class polling_task : public on_fake {
 protected:
     polling_task() {
         started = 0;
         refusals = 0;
         two_polled = false;
-        progress::set_polling_task(&start);
+        progress::set_polling_task(&start, &await_end);
     }
     ~polling_task() override {
-        progress::set_polling_task(nullptr);
+        progress::forget_polling_task();
         progress::tear_down();
-        EXPECT_TRUE(soon([] { return polling == 0; }));
+        EXPECT_EQ(polling, 0);
+        progress::set_polling_task(nullptr, nullptr);
     }
     // Without any call of MPI by this thread.
     static bool soon(const std::function<bool()> &done) {
