@@ -111,6 +111,8 @@ THENCE_EXPORT int thence_task_runtime_alpi(const thence_task_runtime **runtime, 
  * Each use is followed by one release; the last removes what was added so. */
 THENCE_EXPORT void thence_task_runtimes_use_(void);
 THENCE_EXPORT void thence_task_runtimes_release_(void);
+/* For libthence-tampi: whether a task is to poll for the operations of tasks, and no helper thread. */
+THENCE_EXPORT int thence_tasks_poll_(void);
 
 /** @brief The current task.
  *  @param[out] task its runtime and handle; both null outside of tasks.

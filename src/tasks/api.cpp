@@ -11,11 +11,11 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
-#include "core/progress/polling_task.hpp"
 #include "core/progress/progress.hpp"
 #include "tasks/blocked_task.hpp"
 #include "tasks/blocking_calls.hpp"
 #include "tasks/events.hpp"
+#include "tasks/polling_task.hpp"
 #include "tasks/runtime.hpp"
 
 #include <optional>
@@ -127,7 +127,7 @@ std::optional<api::failure> wrong(const thence_task_runtime *runtime) noexcept {
     if (complete != 0 || code != MPI_SUCCESS) {
         owner.runtime->lower_events(owner.handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
     } else {
-        progress::engage_polling_task();
+        task::let_a_task_poll_for(cr);
     }
     return code;
 }
@@ -344,7 +344,11 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
     int complete = 0;
     const int code =
         attach(call, count, requests, flags, statuses, blocked.callback(), cr, __builtin_return_address(0), complete);
-    return complete != 0 || code != MPI_SUCCESS ? code : blocked.block();
+    if (complete != 0 || code != MPI_SUCCESS) {
+        return code;
+    }
+    task::let_a_task_poll_for(cr);
+    return blocked.block();
 }
 
 int thence_task_blocking_calls(MPI_Request cr) {

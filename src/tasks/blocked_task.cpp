@@ -5,7 +5,6 @@
 #include "core/continuation/run.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
-#include "core/progress/polling_task.hpp"
 #include "tasks/polling_call.hpp"
 
 #include <chrono>
@@ -56,7 +55,6 @@ const char *blocked_task::runtime_of(const continuation::continuation &c, contin
 // The task calls block() also if it is done already: it must not end before the runtime's unblock(), which may be under
 // way on another thread, has done with its handle. An unblock() by others may let the task go on too early.
 int blocked_task::block() noexcept {
-    progress::engage_polling_task();
     do {
         if (task_.runtime->block(task_.handle) != 0) {
             poll();

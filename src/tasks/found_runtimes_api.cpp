@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The runtimes that are found without the program's help, for the libraries whose functions bind operations to tasks.
+#include "core/base/settings.hpp"
+#include "tasks/polling_task.hpp"
 #include "tasks/runtime.hpp"
 
 #include <array>
@@ -43,6 +45,10 @@ void thence_task_runtimes_release_(void) {
             }
         }
     }
+}
+
+int thence_tasks_poll_(void) {
+    return base::current_settings().task_wanted && progress::has_polling_task() ? 1 : 0;
 }
 
 } // extern "C"

@@ -55,9 +55,6 @@ extern const std::array<thence_callback *, most_runtimes> THENCE_HIDDEN lowering
 
 // The table over ALPI, or null; `why` gets a text.
 const thence_task_runtime *alpi(const char *&why) noexcept;
-// Called when a runtime is added and removed: where it has ALPI, a task of it polls while there is no helper thread.
-void poll_in_tasks_of(const thence_task_runtime &runtime) noexcept;
-void poll_no_longer_in_tasks_of(const thence_task_runtime &runtime) noexcept;
 // The table of plain threads.
 extern const thence_task_runtime threads;
 

@@ -23,6 +23,7 @@ struct task {
 thread_local task *self = nullptr;
 constexpr int worker_count = 3;
 std::counting_semaphore<> workers{worker_count}; // those that run no task
+std::atomic<long> shortest_sleep_ms{0};
 std::atomic<long> blocked_so_far{0};
 std::atomic<long> spawned_so_far{0};
 std::atomic<long> ended_so_far{0};
@@ -31,9 +32,9 @@ enum error { success, version, not_initialized, parameter, out_of_memory, outsid
 
 void lower(task &of, std::uint64_t n) {
     if (of.events.fetch_sub(n) == n) {
+        ++ended_so_far;
         of.completed(of.completed_argument);
         delete &of;
-        ++ended_so_far;
     }
 }
 
@@ -92,6 +93,7 @@ int alpi_task_waitfor_ns(std::uint64_t target, std::uint64_t *actual) {
     }
     std::this_thread::sleep_for(std::chrono::nanoseconds(target));
     if (self != nullptr) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(shortest_sleep_ms));
         workers.acquire();
     }
     if (actual != nullptr) {
@@ -137,6 +139,10 @@ int alpi_cpu_count(std::uint64_t *count) {
 void alpi_tests_tasks(long *spawned, long *ended) {
     *spawned = spawned_so_far;
     *ended = ended_so_far;
+}
+// From now on a task sleeps longer than it asks for, as where all workers are busy.
+void alpi_tests_sleep_longer(long ms) {
+    shortest_sleep_ms = ms;
 }
 // How often a task was blocked.
 long alpi_tests_blocked() {

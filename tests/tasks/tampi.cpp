@@ -8,10 +8,13 @@
 #include <TAMPI.h>
 
 #include <gtest/gtest.h>
+#include <thence/task_runtime.h>
 #include <thence/thence.h>
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -24,6 +27,16 @@ TEST(tampi, both_modes_are_on) {
     EXPECT_EQ(value, 1);
     EXPECT_EQ(TAMPI_Nonblocking_enabled(&value), MPI_SUCCESS);
     EXPECT_EQ(value, 1);
+}
+
+TEST(tampi, the_helper_thread_runs_unless_a_task_is_to_poll) {
+    const char *const setting = std::getenv("THENCE_PROGRESS");
+    const thence_task_runtime *with_alpi = nullptr;
+    EXPECT_EQ(thence_task_runtime_alpi(&with_alpi, nullptr), MPI_SUCCESS);
+    const bool a_task_polls = setting != nullptr && std::strcmp(setting, "task") == 0 && with_alpi != nullptr;
+    thence_info info{};
+    EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
+    EXPECT_STREQ(info.helper, a_task_polls ? "not started" : "running");
 }
 
 TEST(tampi, tasks_in_blocking_calls_keep_no_worker) {

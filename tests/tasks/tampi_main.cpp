@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that
-// never end, `by_hand` and `without_threads` start the library themselves.
+// never end, `by_hand` and `without_threads` start the library themselves, and `polling_task` looks at the runtime after
+// MPI_Finalize.
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <thread>
 
 namespace {
@@ -39,6 +41,39 @@ int finalize_with_outstanding() {
     MPI_Finalize();
     std::fprintf(stderr, "MPI_Finalize has returned\n");
     std::_Exit(0); // the tasks never end
+}
+
+// With THENCE_PROGRESS=task, and on the tests' runtime. The task that polls sleeps when MPI_Finalize begins: it has ended
+// when MPI_Finalize returns, and the program may shut its runtime down.
+int finalize_ends_the_polling_task() {
+    const auto sleep_longer = reinterpret_cast<void (*)(long)>(dlsym(RTLD_DEFAULT, "alpi_tests_sleep_longer"));
+    const auto count = reinterpret_cast<void (*)(long *, long *)>(dlsym(RTLD_DEFAULT, "alpi_tests_tasks"));
+    sleep_longer(1000);
+    static int received = 0;
+    static std::atomic<int> steps{0};
+    spawn(
+        [](void *) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Irecv(&received, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+            TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
+            ++steps;
+        },
+        nullptr, [](void *) { ++steps; }, nullptr, "bound", nullptr);
+    while (steps == 0) {
+        std::this_thread::yield();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the task that polls has found nothing, and sleeps
+    const int sent = 7;
+    MPI_Send(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+    while (steps == 1) {
+        std::this_thread::yield();
+    }
+    MPI_Finalize();
+    long spawned = 0;
+    long ended = 0;
+    count(&spawned, &ended);
+    std::fprintf(stderr, "%ld tasks, of which %ld have ended\n", spawned, ended);
+    return spawned == 2 && ended == 2 && received == 7 ? 0 : 1;
 }
 
 // TAMPI_PROPERTY_AUTO_INIT = 0.
@@ -125,6 +160,9 @@ int main(int argc, char **argv) {
     }
     if (argc > 1 && std::strcmp(argv[1], "outstanding") == 0) {
         return finalize_with_outstanding();
+    }
+    if (argc > 1 && std::strcmp(argv[1], "polling_task") == 0) {
+        return finalize_ends_the_polling_task();
     }
     testing::InitGoogleTest(&argc, argv);
     int result = RUN_ALL_TESTS();

@@ -124,11 +124,13 @@ settings read_environment() {
     settings all;
     std::string mode; // the pools parse it
     read_text(all, setting::engine, all.engine, false);
-    const std::string progress =
-        read_word(all, setting::progress, {"thread", "always"},
-                  "Write thread (the library's own thread makes progress too), always (also for operations without "
-                  "continuations) or off (MPI calls alone do). The helper thread stays off.");
+    const std::string progress = read_word(
+        all, setting::progress, {"thread", "task", "always"},
+        "Write thread (the library's own thread makes progress too), task (a task of a runtime with ALPI does "
+        "for TAMPI), always (the thread, also for operations without continuations) or off (MPI calls alone "
+        "do). The helper thread stays off.");
     all.helper_wanted = progress == "thread";
+    all.task_wanted = progress == "task";
     all.progress_always = progress == "always";
     read(all, setting::progress_cpu, [&](setting_state &state) {
         state.in_force = "off";

@@ -46,9 +46,9 @@ struct setting_row {
 inline constexpr std::array<setting_row, setting_count> setting_rows = {{
     {"THENCE_ENGINE", "openmpi, mpich, testsome", "the native engine if it works with this MPI, else testsome",
      "which engine finds completed operations"},
-    {"THENCE_PROGRESS", "thread, always, off", "off",
-     "whether the library's own thread makes progress and runs callbacks, too, or always makes progress for the "
-     "program"},
+    {"THENCE_PROGRESS", "thread, task, always, off", "off",
+     "whether the library's own thread makes progress and runs callbacks, too, or a task does for TAMPI, or the thread "
+     "always makes progress for the program"},
     {"THENCE_PROGRESS_CPU", "processors, as in 3 or 0-3,8", "off",
      "on which processors the library's own thread may run"},
     {"THENCE_WAIT", "spin, yield, sleep", "spin", "how blocking calls of MPI wait"},
@@ -84,6 +84,7 @@ struct settings {
 
     std::string engine;             // empty: none is named
     bool helper_wanted = false;     // THENCE_PROGRESS=thread
+    bool task_wanted = false;       // THENCE_PROGRESS=task
     bool progress_always = false;   // THENCE_PROGRESS=always
     std::vector<int> progress_cpus; // the helper thread runs on these; empty: wherever the program may
     waiting wait = waiting::in_mpi;

@@ -24,17 +24,18 @@ std::atomic<bool> runs_{false};
 std::atomic<bool> inside_{false};
 std::atomic<bool> stopped_{true};
 std::uint64_t pause_ = 0; // of the task that runs
+std::atomic<await_polling_task *> await_{nullptr};
 
-bool may_poll() noexcept {
-    return !stopped_.load(std::memory_order_seq_cst) && !helper_running();
+bool stopped() noexcept {
+    return stopped_.load(std::memory_order_seq_cst);
 }
 
-// Whether anything ran. False also where it may not poll.
+// Whether anything ran. False also once it is stopped.
 bool poll() noexcept {
     inside_.store(true, std::memory_order_seq_cst);
     bool ran = false;
-    if (may_poll()) {
-        {
+    if (!stopped()) {
+        if (!helper_running()) {
             const std::scoped_lock guard(helper_in_progress);
             const in_place_of_helper polling;
             poll_sources(polled_from::outside);
@@ -49,24 +50,29 @@ bool poll() noexcept {
 
 task_turn poll_in_task() noexcept {
     const bool ran = poll();
-    if (!ran && (!may_poll() || !any_outstanding())) {
+    if (!ran && (stopped() || !any_outstanding())) {
         pause_ = 0;
         runs_.store(false, std::memory_order_seq_cst);
-        const bool goes_on = may_poll() && any_outstanding() && !runs_.exchange(true, std::memory_order_seq_cst);
+        const bool goes_on = !stopped() && any_outstanding() && !runs_.exchange(true, std::memory_order_seq_cst);
         return {!goes_on, 0};
     }
     pause_ = ran ? 0 : std::clamp(2 * pause_, shortest_pause, longest_pause);
     return {false, pause_};
 }
 
-void set_polling_task(start_polling_task *start) noexcept {
+void set_polling_task(start_polling_task *start, await_polling_task *await) noexcept {
+    await_.store(await, std::memory_order_seq_cst);
     polling_task.store(start, std::memory_order_seq_cst);
 }
 
-void require_polling_task() noexcept {
+void forget_polling_task() noexcept {
+    polling_task.store(nullptr, std::memory_order_seq_cst);
+}
+
+void require_polling_task(run_by who) noexcept {
     start_polling_task *const start = polling_task.load(std::memory_order_seq_cst);
-    if (start == nullptr || runs_.load(std::memory_order_seq_cst) || !may_poll() || !mpi::thread_multiple() ||
-        !any_outstanding()) {
+    if (start == nullptr || runs_.load(std::memory_order_seq_cst) || stopped() ||
+        (who == run_by::any_thread && helper_running()) || !mpi::thread_multiple() || !any_outstanding()) {
         return;
     }
     if (!runs_.exchange(true, std::memory_order_seq_cst) && !start()) {
@@ -82,6 +88,9 @@ void polling_task_tear_down() noexcept {
     stopped_.store(true, std::memory_order_seq_cst);
     for (base::spin_wait wait; inside_.load(std::memory_order_seq_cst);) {
         wait();
+    }
+    if (await_polling_task *const await = await_.load(std::memory_order_seq_cst); await != nullptr) {
+        await();
     }
 }
 

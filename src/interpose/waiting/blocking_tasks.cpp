@@ -14,6 +14,7 @@
 #include "tasks/blocked_task.hpp"
 #include "tasks/blocking_calls.hpp"
 #include "tasks/polling_call.hpp"
+#include "tasks/polling_task.hpp"
 #include "tasks/runtime.hpp"
 
 #include <algorithm>
@@ -87,6 +88,7 @@ bool block_until_complete(int count, MPI_Request requests[], MPI_Status *statuse
         return false;
     }
     if (complete == 0) {
+        task::let_a_task_poll_for(cr->handle());
         code = blocked.block();
     }
     return true;

@@ -88,12 +88,16 @@ int start(int required, int level) noexcept {
         return level;
     }
     thence_info info{};
-    if (thence_query(&info, sizeof info) != MPI_SUCCESS ||
-        thence_cr_create(info.any_thread != 0 ? unsigned{THENCE_CR_ANY_THREAD} : 0U, -1, MPI_INFO_NULL,
-                         &requests_of_tasks) != MPI_SUCCESS) {
+    if (thence_query(&info, sizeof info) != MPI_SUCCESS) {
         return level;
     }
     thence_task_runtimes_use_();
+    const bool by_helper = info.any_thread != 0 && thence_tasks_poll_() == 0;
+    if (thence_cr_create(by_helper ? unsigned{THENCE_CR_ANY_THREAD} : 0U, -1, MPI_INFO_NULL, &requests_of_tasks) !=
+        MPI_SUCCESS) {
+        thence_task_runtimes_release_();
+        return level;
+    }
     stop_at_finalize();
     left_a_request = false;
     nonblocking = true;

@@ -58,6 +58,7 @@ TEST_F(settings_of_environment, are_parsed) {
     const settings &all = read_settings();
     EXPECT_EQ(all.engine, "testsome");
     EXPECT_TRUE(all.helper_wanted);
+    EXPECT_FALSE(all.task_wanted);
     EXPECT_EQ(all.progress_cpus, (std::vector<int>{0, 1, 2, 8}));
     EXPECT_TRUE(all.report);
     EXPECT_EQ(all.report_file, "run.json");
@@ -72,6 +73,9 @@ TEST_F(settings_of_environment, are_parsed) {
     for (const setting_state &state : all.states) {
         EXPECT_EQ(state.complaint, "");
     }
+    setenv("THENCE_PROGRESS", "task", 1);
+    EXPECT_TRUE(read_settings().task_wanted);
+    EXPECT_FALSE(read_settings().helper_wanted);
     for (const char *without_file : {"on", "1"}) {
         setenv("THENCE_REPORT", without_file, 1);
         EXPECT_TRUE(read_settings().report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The task of a runtime that polls while there is no helper thread. Here a task is a thread.
+// The task of a runtime that polls where no helper thread does. Here a task is a thread.
 #include "library.hpp"
 
 #include "core/progress/polling_task.hpp"
@@ -45,18 +45,25 @@ bool start() noexcept {
     return true;
 }
 
+void await_end() noexcept {
+    while (polling != 0) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 class polling_task : public on_fake {
 protected:
     polling_task() {
         started = 0;
         refusals = 0;
         two_polled = false;
-        progress::set_polling_task(&start);
+        progress::set_polling_task(&start, &await_end);
     }
     ~polling_task() override {
-        progress::set_polling_task(nullptr);
+        progress::forget_polling_task();
         progress::tear_down();
-        EXPECT_TRUE(soon([] { return polling == 0; }));
+        EXPECT_EQ(polling, 0);
+        progress::set_polling_task(nullptr, nullptr);
     }
     // Without any call of MPI by this thread.
     static bool soon(const std::function<bool()> &done) {
@@ -76,9 +83,9 @@ TEST_P(polling_task, runs_while_something_is_outstanding) {
     for (int round = 1; round <= 5; ++round) {
         note n;
         const ticket t = attach_pending(n, c);
-        progress::engage_polling_task();
+        progress::require_polling_task(progress::run_by::application);
         EXPECT_EQ(started, round);
-        progress::engage_polling_task();
+        progress::require_polling_task(progress::run_by::application);
         EXPECT_EQ(started, round) << "one polls already";
         world.complete(t);
         EXPECT_TRUE(soon([&] { return n.runs == 1; }));
@@ -87,29 +94,48 @@ TEST_P(polling_task, runs_while_something_is_outstanding) {
     }
 }
 
-TEST_P(polling_task, is_not_started_while_nothing_is_outstanding_or_a_helper_polls) {
-    progress::engage_polling_task();
+TEST_P(polling_task, is_not_started_while_nothing_is_outstanding_or_a_helper_does_its_work) {
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_EQ(started, 0);
     cr c(THENCE_CR_ANY_THREAD);
     note n;
     const ticket t = attach_pending(n, c);
-    progress::engage_polling_task();
+    progress::require_polling_task(progress::run_by::any_thread);
     EXPECT_EQ(started, 0);
     world.complete(t);
     EXPECT_TRUE(soon([&] { return n.runs == 1; }));
     EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
 }
 
-TEST_P(polling_task, leaves_its_work_to_a_helper_that_starts) {
+// The helper finds the completion, and may not run the callback.
+TEST_P(polling_task, runs_what_a_helper_may_not_run) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c);
-    progress::engage_polling_task();
+    cr any(THENCE_CR_ANY_THREAD);
+    EXPECT_TRUE(progress::helper_running());
+    progress::require_polling_task(progress::run_by::application);
+    EXPECT_EQ(started, 1);
+    world.complete(t);
+    EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+    EXPECT_TRUE(soon([] { return polling == 0; }));
+}
+
+TEST_P(polling_task, stays_for_what_a_helper_that_starts_may_not_run) {
+    cr c;
+    note n;
+    const ticket t = attach_pending(n, c);
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_EQ(started, 1);
     cr any(THENCE_CR_ANY_THREAD);
-    EXPECT_TRUE(soon([] { return polling == 0; }));
+    note other;
+    const ticket u = attach_pending(other, any);
+    world.complete(u);
+    EXPECT_TRUE(soon([&] { return other.runs == 1; }));
+    std::this_thread::sleep_for(10ms); // many turns
     world.complete(t);
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+    EXPECT_TRUE(soon([] { return polling == 0; }));
 }
 
 TEST_P(polling_task, is_tried_again_after_the_runtime_has_refused_it) {
@@ -118,10 +144,10 @@ TEST_P(polling_task, is_tried_again_after_the_runtime_has_refused_it) {
     note second;
     refusals = 1;
     const ticket a = attach_pending(first, c);
-    progress::engage_polling_task();
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_EQ(started, 0);
     const ticket b = attach_pending(second, c);
-    progress::engage_polling_task();
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_EQ(started, 1);
     world.complete(a);
     world.complete(b);
@@ -132,13 +158,13 @@ TEST_P(polling_task, does_not_call_mpi_once_mpi_finalize_has_begun) {
     cr c;
     note n;
     attach_pending(n, c);
-    progress::engage_polling_task();
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_TRUE(soon([] { return world.progress_calls > 10; }));
     progress::polling_task_tear_down();
     const unsigned long long before = world.progress_calls;
     EXPECT_TRUE(soon([] { return polling == 0; }));
     EXPECT_EQ(world.progress_calls, before);
-    progress::engage_polling_task();
+    progress::require_polling_task(progress::run_by::application);
     EXPECT_EQ(started, 1);
     EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
@@ -156,7 +182,7 @@ TEST_P(polling_task, misses_nothing_when_it_ends) {
             for (int round = 0; round < rounds && missed == 0; ++round) {
                 note n;
                 const ticket t = attach_pending(n, c);
-                progress::engage_polling_task();
+                progress::require_polling_task(progress::run_by::application);
                 world.complete(t);
                 missed += soon([&] { return n.runs == 1; }) ? 0 : 1;
                 soon([&] { return c.registered() == 0; });
