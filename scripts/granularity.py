@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Granularity: runs the variants of heat, streaming and amr over sizes of blocks and messages, on one machine or on two
-hosts with a delay between them, and prints throughput and the share of time inside MPI as tables, as JSON and as a plot. These are the
-figures 10, 12 and 13 of Sala et al. 2021, at the size of one machine.
+"""Granularity: runs the variants of heat, streaming and amr over sizes of blocks and messages, on one machine, on two
+hosts with a delay between them, or on simulated ranks, and prints throughput and the share of time inside MPI as tables, as JSON and
+as a plot. These are the figures 10, 12 and 13 of Sala et al. 2021, at the size of one machine.
 
 All points of an application are measured in turn, several rounds, so that a change of the machine's load meets all of them; a point is
 the median of its rounds. Every run is compared with a serial one by the program itself."""
@@ -10,6 +10,7 @@ the median of its rounds. Every run is compared with a serial one by the program
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -23,9 +24,12 @@ import two_hosts
 ROOT = Path(__file__).resolve().parent.parent
 VARIANTS = ("mpi", "forkjoin", "tampi", "tagaspi", "tagaspi-tasks", "callbacks")
 COLOURS = {"mpi": "#4c78a8", "forkjoin": "#e4a84c", "tampi": "#72b7b2", "tagaspi": "#d45f5f", "tagaspi-tasks": "#b5638d", "callbacks": "#3f9c6b"}
-ONE_THREAD = ("mpi", "callbacks")  # these have as many ranks as the others have threads
+ONE_THREAD = ("mpi", "callbacks")  # these have as many ranks as the others have threads, and run on simulated ranks
+SIMULATED = "sim:"  # a place that is simulated begins so
 EPILOG = """Where a point of --where is `one`, all ranks are on this machine and use its shared memory. A time such as 50us is two hosts
 with TCP and that one-way delay between them (scripts/two_hosts.py, which needs root); 0us is TCP without a delay.
+sim:TIME is a simulated cluster with that latency (scripts/simulate.py) and --simulated-ranks ranks, for heat and streaming in the variants
+with one thread. There the share is that of the time in which a rank does not compute, and a point is one run, since runs repeat exactly.
 
 --threads T gives each rank T threads. A rank of `mpi` or `callbacks` has one thread, so there are T times as many ranks of these.
 
@@ -33,6 +37,7 @@ examples:
   sudo scripts/granularity.py build/release --json granularity.json --plot granularity.svg
   scripts/granularity.py build/release --apps streaming --where one --rounds 3
   scripts/granularity.py build/release --where one --threads 8 --plot granularity.svg
+  scripts/granularity.py build/smpi --where sim:2us,sim:20us --plot simulated.svg
   scripts/granularity.py --from granularity.json --plot granularity.png
 
 Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
@@ -41,10 +46,19 @@ Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
 class Application:
     """`sizes`: of the option `size`, in the order of the figure. `arguments`: for all sizes, given the options and whether a rank has
     one thread.
-    `names`: what the program calls a variant, where that differs."""
+    `names`: what the program calls a variant, where that differs. `cost`: ns of one unit of its work on simulated ranks; 0: it does not
+    run there."""
 
-    def __init__(self, figure, option, axis, sizes, arguments, names=None):
-        self.figure, self.option, self.axis, self.sizes, self.arguments, self.names = figure, option, axis, sizes, arguments, names or {}
+    def __init__(self, figure, option, axis, sizes, arguments, names=None, cost=0.0):
+        self.figure, self.option, self.axis, self.sizes, self.arguments = figure, option, axis, sizes, arguments
+        self.names, self.cost = names or {}, cost
+
+    def simulation(self, options, name, variant, size, latency):
+        """The command of the point on simulated ranks, which writes a report into the folder of --keep."""
+        alike = argparse.Namespace(**{**vars(options), "ranks": options.simulated_ranks, "threads": 1})
+        return [sys.executable, str(ROOT / "scripts/simulate.py"), str(options.simulated / "bin" / name), "--ranks", str(alike.ranks), "--latency",
+                latency, "--cell-cost", f"{self.cost}ns", "--variants", variant, "--timeout", str(options.timeout), "--keep",
+                str(options.folder / "simulated"), "--", *self.arguments(alike, True), self.option, str(size), "--verify"]
 
     def command(self, options, name, variant, size):
         return [str(options.build / "bin" / name), *self.arguments(options, variant in ONE_THREAD), self.option, str(size),
@@ -59,12 +73,12 @@ APPLICATIONS = {
     "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
                         lambda options, _: [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", scaled(100, options.scale),
                                             "--size", f"{512 * max(4, options.ranks * options.threads)}x2048"],
-                        {"tampi": "tampi-iwait"}),
+                        {"tampi": "tampi-iwait"}, 1.1),
     "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
                        lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(16, options.scale)]),
     "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
                              lambda options, one_thread: ["--size", "32768", "--work", "40", "--chunks", scaled(100, options.scale), "--functions",
-                                                          str(options.ranks), "--lanes", str(options.threads if one_thread else 1)]),
+                                                          str(options.ranks), "--lanes", str(options.threads if one_thread else 1)], cost=40),
 }
 
 
@@ -89,18 +103,30 @@ def launch(options, where, variant):
             options.mpiexec, "--"]
 
 
-def run(options, what, command):
-    """One run. Returns the program's report."""
+def simulate(options, what, point):
+    """One run on simulated ranks. Returns the program's report, with the share of the time in which a rank does not compute."""
+    application, folder = APPLICATIONS[point["application"]], options.folder / "simulated"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = application.simulation(options, point["application"], point["variant"], point["size"], point["where"].removeprefix(SIMULATED))
+    report = run(options, what, command, lambda: next(folder.glob("*/run-*.json")))
+    report["share_of_thread_time"]["mpi"] = max(0.0, 1 - application.cost / report["cell_ns"])
+    return report
+
+
+def run(options, what, command, report_file=None):
+    """One run. Returns the program's report. `report_file`: finds the file that it wrote, if not that of --json."""
     file, log = options.folder / "run.json", options.folder / "run.log"
     file.unlink(missing_ok=True)
+    if report_file is None:
+        command = [*command, "--progress", "never", "--json", str(file)]
     try:
         with open(log, "w", encoding="utf-8") as output:
-            status = runs.call([*command, "--progress", "never", "--json", str(file)], options.timeout, options.environment, output)
-        report = json.loads(file.read_text(encoding="utf-8")) if not status else None
+            status = runs.call(command, options.timeout, options.environment, output)
+        report = None if status else json.loads((report_file() if report_file else file).read_text(encoding="utf-8"))
     except subprocess.TimeoutExpired:
         options.progress.end()
         fail(f"{what} did not end within {options.timeout} s; --timeout sets another limit", 1)
-    except (OSError, ValueError):
+    except (OSError, ValueError, StopIteration):
         report = None
     if report is None:
         options.progress.end()
@@ -118,19 +144,24 @@ def measure(options, points):
     for number in range(options.rounds):
         for point in points[number % len(points):] + points[:number % len(points)]:
             what = f"{point['application']}, {point['variant']}, {point['size']}, {point['where']}"
+            simulated = point["where"].startswith(SIMULATED)
+            if simulated and "rates" in point:
+                continue  # it would give the same
             options.progress.step(f"round {number + 1}: {what}")
             command = APPLICATIONS[point["application"]].command(options, point["application"], point["variant"], point["size"])
-            report = run(options, what, launch(options, point["where"], point["variant"]) + command)
+            report = simulate(options, what, point) if simulated else run(
+                options, what, launch(options, point["where"], point["variant"]) + command)
             point.setdefault("rates", []).append(report.get("updates_per_s_without_refinement", report["updates_per_s"]))
             point.setdefault("mpi_shares", []).append(report["share_of_thread_time"]["mpi"])
-            options.mpi = report["mpi"]
+            options.mpi = report["mpi"] if not simulated else options.mpi or report["mpi"]
         if options.json:  # after each round: what ends this script later loses no round
             scaling.write(options.json, result_of(options, points, number + 1))
 
 
 def result_of(options, points, done):
     return {"what": "granularity", "mpi": options.mpi, "processor": scaling.processor(), "available": len(os.sched_getaffinity(0)),
-            "ranks": options.ranks, "threads": options.threads, "rounds": done, "scale": options.scale, "points": points}
+            "ranks": options.ranks, "threads": options.threads, "simulated_ranks": options.simulated_ranks, "rounds": done,
+            "scale": options.scale, "points": points}
 
 
 def groups(result):
@@ -141,7 +172,9 @@ def groups(result):
     return found
 
 
-def place(where):
+def place(where, result):
+    if where.startswith(SIMULATED):
+        return f"{result.get('simulated_ranks')} simulated ranks, latency {where.removeprefix(SIMULATED)}"
     return "one machine" if where == "one" else f"two hosts, delay {where}"
 
 
@@ -154,10 +187,10 @@ def shape(result):
 
 def table(result):
     print(f"{result['processor']}, {result['available']} processors, {result['mpi']}; {shape(result)}, median of {result['rounds']} rounds: "
-          "Mupdates/s (% of the time inside MPI)")
+          "Mupdates/s (% of the time inside MPI; simulated: not computing)")
     for (name, where), points in groups(result).items():
         variants = list(dict.fromkeys(point["variant"] for point in points))
-        print(f"\n{name}, {place(where)}: {APPLICATIONS[name].axis}\n{'':>8}" + "".join(f"{v:>22}" for v in variants))
+        print(f"\n{name}, {place(where, result)}: {APPLICATIONS[name].axis}\n{'':>8}" + "".join(f"{v:>22}" for v in variants))
         for size in dict.fromkeys(point["size"] for point in points):
             cells = []
             for variant in variants:
@@ -190,13 +223,13 @@ def draw(result, file):
             axes.set_xscale("log", base=2)
             axes.set_xticks(APPLICATIONS[name].sizes, [str(size) for size in APPLICATIONS[name].sizes])
             axes.minorticks_off()
-        rate.set_title(f"{name}, {place(where)}", fontsize=9)
+        rate.set_title(f"{name}, {place(where, result)}", fontsize=9)
         rate.set_ylim(bottom=0)
         share.set_ylim(0, 100)
         share.set_xlabel(APPLICATIONS[name].axis, fontsize=8)
         if wheres.index(where) == 0:
             rate.set_ylabel("Mupdates/s")
-            share.set_ylabel("% inside MPI")
+            share.set_ylabel("% not computing" if where.startswith(SIMULATED) else "% inside MPI")
     panels[0][0].legend(fontsize=8)
     figure.tight_layout()
     figures.save(figure, file)
@@ -216,9 +249,11 @@ def parse():
     parser.add_argument("build", nargs="?", type=Path, metavar="BUILD_DIR", help="has bin/heat, bin/streaming and bin/amr")
     parser.add_argument("--apps", default=",".join(APPLICATIONS), metavar="NAME,...", help="applications [all]")
     parser.add_argument("--variants", default=",".join(VARIANTS), metavar="NAME,...", help="variants [all that are built]")
-    parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME,...", help="where the ranks are [one,0us,50us,500us]")
+    parser.add_argument("--where", default="one,0us,50us,500us", metavar="one|TIME|sim:TIME,...", help="where the ranks are [one,0us,50us,500us]")
     parser.add_argument("--ranks", type=two_hosts.number_of_ranks, default=2, metavar="N", help="ranks, half of them on each host [2]")
     parser.add_argument("--threads", type=two_hosts.number_of_ranks, default=1, metavar="T", help="threads of a rank, see below [1]")
+    parser.add_argument("--simulated", type=Path, default=ROOT / "build/smpi", metavar="DIR", help="build folder of the preset smpi [build/smpi]")
+    parser.add_argument("--simulated-ranks", type=two_hosts.number_of_ranks, default=16, metavar="N", help="ranks of sim:TIME [16]")
     parser.add_argument("--rounds", type=scaling.rounds, default=5, metavar="N", help="runs of each point, in turn with the others [5]")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the steps, 1 to 1000 [100]")
     parser.add_argument("--mpiexec", metavar="PROGRAM", help="launcher of Open MPI, MPICH or Intel MPI [that of the build folder]")
@@ -244,32 +279,42 @@ def parse():
 def prepare(options):
     """Checks what is to run. Returns the points."""
     options.build = options.build.absolute()
-    options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
-    options.kind = two_hosts.known_family(options.mpiexec, fail)
+    options.simulated, options.mpi = options.simulated.absolute(), None
     options.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
     names = chosen(options.apps, list(APPLICATIONS), "--apps")
     wanted = chosen(options.variants, list(VARIANTS), "--variants")
     places = options.where.split(",")
+    real = [where for where in places if not where.startswith(SIMULATED)]
+    if real:
+        options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
+        options.kind = two_hosts.known_family(options.mpiexec, fail)
+    elif not any(APPLICATIONS[name].cost for name in names):
+        fail(f"{', '.join(names)}: not on simulated ranks")
     delay = two_hosts.quantity("time", {"us": 1e-6, "ms": 1e-3}, "one or 300us")
     for where in places:
         try:
-            _ = where == "one" or delay(where)
+            _ = where == "one" or delay(where.removeprefix(SIMULATED))
         except argparse.ArgumentTypeError as error:
             fail(f"--where: {error}")
-    why = runs.no_delay() if any(where != "one" for where in places) else None
+    why = runs.no_delay() if any(where != "one" for where in real) else None
     if why:
         print(f"granularity: left out: two hosts, since this {why}", file=sys.stderr)
-        places = [where for where in places if where == "one"]
+        places = [where for where in places if where == "one" or where not in real]
         if not places:
             sys.exit(two_hosts.SKIPPED)
     points = []
     for name in names:
-        program = options.build / "bin" / name
-        if not os.access(program, os.X_OK):
-            fail(f"no program {program}; build it: cmake --build --preset release --target {name}")
-        built = known_variants(str(program), APPLICATIONS[name])
-        points += [{"application": name, "where": where, "variant": variant, "size": size}
-                   for where in places for variant in wanted if variant in built for size in APPLICATIONS[name].sizes]
+        built = {}  # whether the place is simulated -> variants
+        for simulated in {where not in real for where in places}:
+            program = (options.simulated if simulated else options.build) / "bin" / name
+            if simulated and not APPLICATIONS[name].cost:
+                built[simulated] = []
+            elif not os.access(program, os.X_OK):
+                fail(f"no program {program}; build it: cmake --build --preset {'smpi' if simulated else 'release'} --target {name}")
+            else:
+                built[simulated] = ONE_THREAD if simulated else known_variants(str(program), APPLICATIONS[name])
+        points += [{"application": name, "where": where, "variant": variant, "size": size} for where in places for variant in wanted
+                   if variant in built[where not in real] for size in APPLICATIONS[name].sizes]
     return points
 
 
@@ -285,7 +330,7 @@ def main():
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
         points = prepare(options)
-        options.progress = runs.Progress(len(points) * options.rounds)
+        options.progress = runs.Progress(sum(1 if point["where"].startswith(SIMULATED) else options.rounds for point in points))
         with tempfile.TemporaryDirectory() as folder:
             options.folder = Path(folder)
             measure(options, points)

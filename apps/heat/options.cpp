@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include "common/simulated.hpp"
+
 #ifdef HEAT_HAVE_OPENMP
 #include <omp.h>
 #endif
@@ -15,7 +17,8 @@ const apps::Description description{
                 "  mpirun -n 4 heat sources.cfg --variant mpi --verify\n"
                 "  mpirun -n 2 heat sources.cfg --variant omp-tasks --threads 4 --json run.json\n"
                 "  mpirun -n 2 heat sources.cfg --variant mpi --imbalance 5@rank:1\n",
-    .wrong = "the field differs"};
+    .wrong = "the field differs",
+    .timeline = !apps::simulated}; // the recorder reads the clock of the machine
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     std::string size;
@@ -31,6 +34,11 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         app.add_option("--reference", o.reference, "Compare the field with a file that --field wrote");
         app.add_option("--field", o.field, "Write the final field as a NumPy array of doubles (.npy)");
         app.add_option("--start", o.start, "Write the starting field in the same format");
+        if (apps::simulated) {
+            app.add_option("--cell-cost", o.cell_cost, "Simulated seconds for one cell")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+        }
         apps::add_imbalance_option(app, o, {"rank", "area"});
     };
     const auto check = [&] {

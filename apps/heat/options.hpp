@@ -15,6 +15,7 @@ struct Options : apps::OptionsOf<Variant> {
     std::string config;
     std::optional<Size> size;
     std::optional<int> iterations, block;
+    double cell_cost = 0; // simulated seconds for one cell
     bool verify = false;
     std::string reference, start, field;
 };

@@ -24,8 +24,9 @@ void print_table(const Run &run, const Options &options, const Config &config, c
     if (outcome.comparison.serial_time > 0) {
         std::snprintf(speedup, sizeof speedup, "%.2f", outcome.comparison.serial_time / time);
     }
-    std::printf("%-14s %15s %9s %11s %9s %9s %7s %7s %7s  %s\n", "variant", "ranks x threads", "time s", "Mupdates/s",
-                "vs serial", "compute %", "MPI %", "poll %", "idle %", "field");
+    std::printf("%-14s %15s %9s %11s %9s %9s %7s %7s %7s  %s\n", "variant", "ranks x threads",
+                apps::simulated ? "simul. s" : "time s", "Mupdates/s", "vs serial", "compute %", "MPI %", "poll %",
+                "idle %", "field");
     std::printf("%-14s %11d x %-3d %7.3f %11.1f %9s %9.1f %7.1f %7.1f %7.1f  %s\n", options.chosen->name, run.ranks,
                 run.threads, time, updates_per_second(config, time) * 1e-6, speedup, 100 * s.compute, 100 * s.mpi,
                 100 * s.poll, 100 * s.idle, verdict_name(outcome.comparison.verdict));
@@ -46,8 +47,10 @@ void write_json(const Run &run, const Options &options, const Config &config, co
                     {"iterations", config.iterations},
                     {"block", config.block},
                     {"mpi", apps::mpi_name()},
+                    {"simulated", apps::simulated},
                     {"time_s", time},
                     {"updates_per_s", updates_per_second(config, time)},
+                    {"cell_ns", 1e9 / updates_per_second(config, time) * run.ranks * run.threads},
                     {"share_of_thread_time", apps::times_json(outcome.measured)},
                     {"ranks_detail", apps::ranks_json(outcome.measured)}};
     if (options.imbalance) {

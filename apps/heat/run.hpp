@@ -9,6 +9,7 @@
 #include "common/imbalance.hpp"
 #include "common/progress_bar.hpp"
 #include "common/recorder.hpp"
+#include "common/simulated.hpp"
 #include "common/variant.hpp"
 
 #include <mpi.h>
@@ -32,6 +33,7 @@ struct Run {
     Recorder &recorder;
     ProgressBar &bar;
     const apps::Imbalance *imbalance = nullptr; // null: none
+    double cell_cost = 0;                       // simulated seconds for one cell
 
     int block_rows() const { return partition.block_rows(rank); }
     int block_cols() const { return partition.block_cols(); }
@@ -49,7 +51,11 @@ struct Run {
 
     void sweep(int iteration, int i, int k, const Tile &tile) {
         const Timed timed(recorder, Activity::compute, iteration, i, k);
-        if (imbalance == nullptr) {
+        if (apps::simulated) {
+            band.sweep(tile);
+            const double cells = static_cast<double>(tile.row1 - tile.row0) * (tile.col1 - tile.col0);
+            apps::inject(cell_cost * cells * (imbalance == nullptr ? 1 : dearness(tile)));
+        } else if (imbalance == nullptr) {
             band.sweep(tile);
         } else {
             const apps::Dearer dearer(dearness(tile));
@@ -77,6 +83,9 @@ std::span<const Variant> variants();
 
 void solve_serial(Run &run);
 void solve_mpi(Run &run);
+void solve_callbacks(Run &run);
+void prepare_callbacks(Run &run);
+void release_callbacks(Run &run);
 void solve_forkjoin(Run &run);
 void solve_omp_tasks(Run &run);
 void solve_tbb(Run &run);

@@ -16,6 +16,12 @@ const std::array table{
              true},
             solve_serial},
     Variant{{"mpi", "MPI only, nonblocking, one row of blocks per rank", MPI_THREAD_SINGLE, false, false}, solve_mpi},
+    Variant{{"callbacks",
+             "one thread; pieces of rows are put with notifications, whose callbacks say what is computed next",
+             MPI_THREAD_SINGLE, false, true},
+            solve_callbacks,
+            prepare_callbacks,
+            release_callbacks},
 #ifdef HEAT_HAVE_OPENMP
     Variant{{"forkjoin", "OpenMP worksharing along anti-diagonals, MPI between the iterations", MPI_THREAD_FUNNELED,
              true, false},

@@ -65,6 +65,38 @@ TEST_F(gaspi, a_commit_that_timed_out_goes_on_in_a_new_group_of_the_same_ranks) 
     }
 }
 
+// Members that differ between two processes are told by nothing but the time: they may be two groups.
+TEST_F(gaspi, a_commit_of_other_ranks_times_out_and_that_of_the_same_ranks_is_made_after_it) {
+    if (size == 1) {
+        GTEST_SKIP() << "it waits for nobody";
+    }
+    constexpr gaspi_timeout_t long_enough = 20'000;
+    const auto pair_with = [](gaspi_rank_t more, bool has_first = true) {
+        gaspi_group_t made = 0;
+        EXPECT_EQ(gaspi_group_create(&made), GASPI_SUCCESS);
+        EXPECT_TRUE(!has_first || gaspi_group_add(made, 0) == GASPI_SUCCESS);
+        EXPECT_EQ(gaspi_group_add(made, 1), GASPI_SUCCESS);
+        EXPECT_TRUE(more < 2 || gaspi_group_add(made, more) == GASPI_SUCCESS);
+        return made;
+    };
+    if (rank < 2) {
+        // Rank 0: 0 and 1. Rank 1: with 2, or alone where there are but two.
+        const gaspi_group_t differs = rank == 0 ? pair_with(0) : pair_with(2 % size, size > 2);
+        const bool is_alone = rank == 1 && size == 2;
+        EXPECT_EQ(gaspi_group_commit(differs, asked), is_alone ? GASPI_SUCCESS : GASPI_TIMEOUT);
+        EXPECT_EQ(gaspi_group_commit(differs, asked), is_alone ? GASPI_ERR_INV_GROUP : GASPI_TIMEOUT);
+        EXPECT_EQ(gaspi_group_delete(differs), GASPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank < 2) {
+        const gaspi_group_t pair = pair_with(0);
+        EXPECT_EQ(gaspi_group_commit(pair, long_enough), GASPI_SUCCESS);
+        EXPECT_EQ(gaspi_barrier(pair, long_enough), GASPI_SUCCESS);
+        EXPECT_EQ(gaspi_group_delete(pair), GASPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 class gaspi_times : public configured_gaspi {
 protected:
     static constexpr gaspi_size_t passive = 1'000'000; // most MPIs send less than that before it is received

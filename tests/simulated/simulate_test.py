@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/simulate.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
-the right size. Arguments: wavefront, heat_plates, bt_mz and streaming, built for SMPI."""
+"""scripts/simulate.py, and the simulated part of scripts/granularity.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
+the right size. Arguments: wavefront, heat_plates, bt_mz, streaming and heat, built for SMPI."""
 import json
 import os
 import subprocess
@@ -9,7 +9,9 @@ import sys
 import tempfile
 import unittest
 
-WAVEFRONT, PLATES, BT_MZ, STREAMING = (sys.argv.pop(1) for _ in range(4))
+WAVEFRONT, PLATES, BT_MZ, STREAMING, HEAT = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SOURCES = os.path.join(os.path.abspath(SOURCE), "apps/heat/configs/sources.cfg")
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "simulate.py")
 SMALL = ["--", "--grid", "81x21", "--iterations", "2"]
 
@@ -72,6 +74,7 @@ class Simulate(unittest.TestCase):
     def test_every_application_writes_the_cost_of_a_unit(self):
         for application, program in ((WAVEFRONT, ["--grid", "81x21"]), (PLATES, ["--size", "64x128"]),
                                      (BT_MZ, ["S", "--zones", "4x4", "--steps", "2"]),
+                                     (HEAT, [SOURCES, "--size", "64x128", "--iterations", "2"]),
                                      (STREAMING, ["--size", "512", "--block", "64", "--chunks", "4"])):
             with tempfile.TemporaryDirectory() as folder:
                 done = run(application, "--ranks", "1", "--cell-cost", "250ns", "--keep", folder, "--", *program)
@@ -91,6 +94,7 @@ class Simulate(unittest.TestCase):
         settings = ("--ranks", "16", "--variants", "mpi,callbacks", "--noise", "0.5", "--noise-interval", "20us")
         for application, program in ((PLATES, ("--size", "64x128", "--iterations", "4", "--mirrored", "--plates", "2")),
                                      (BT_MZ, ("S", "--zones", "8x8", "--steps", "2")),
+                                     (HEAT, (SOURCES, "--size", "512x128", "--block", "16", "--iterations", "4", "--verify")),
                                      (STREAMING, ("--size", "512", "--block", "64", "--chunks", "4", "--work", "1"))):
             first = times(*settings, application=application, program=program)
             self.assertEqual(first, times(*settings, application=application, program=program))
@@ -101,6 +105,28 @@ class Simulate(unittest.TestCase):
                                      application=STREAMING, program=("--size", "4096", "--block", "256", "--chunks", "4",
                                                                      "--work", "1"))
         self.assertAlmostEqual(by_puts / by_messages, 1, delta=0.02)
+
+    def test_blocks_of_heat_wait_for_the_pieces_that_they_need(self):
+        # Two bands of one block: each needs a piece of the other before it is swept again, so they are swept in turn.
+        program = (SOURCES, "--size", "128x64", "--block", "64", "--iterations", "8")
+        by_messages, by_puts = times("--ranks", "2", "--variants", "mpi,callbacks", application=HEAT, program=program)
+        self.assertAlmostEqual(by_puts / by_messages, 1, delta=0.02)
+        self.assertAlmostEqual(by_puts, 16 * 64 * 64 * 1e-6, delta=1e-3)
+
+    def test_granularity_of_heat_and_streaming(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "found.json")
+            build = os.path.dirname(os.path.dirname(STREAMING))
+            done = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "scripts/granularity.py"), build, "--simulated", build,
+                                   "--where", "sim:2us", "--simulated-ranks", "2", "--apps", "amr,streaming", "--scale", "1", "--rounds",
+                                   "3", "--json", file], capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(file, encoding="utf-8") as text:
+                points = json.load(text)["points"]
+        self.assertEqual([(p["application"], p["variant"], p["size"]) for p in points],
+                         [("streaming", v, size) for v in ("mpi", "callbacks") for size in (64, 256, 1024, 4096, 16384)])
+        self.assertTrue(all(len(p["rates"]) == 1 and 0 <= p["mpi_shares"][0] < 1 for p in points))
+        self.assertIn("streaming, 2 simulated ranks, latency 2us", done.stdout)
 
     def test_one_rank_takes_the_cost_of_its_cells(self):
         cells = 80 * 20 * 2
