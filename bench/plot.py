@@ -8,6 +8,7 @@ picture per benchmark shows both sides of each comparison.
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -151,13 +152,14 @@ def draw_lines(benchmark, panels, path):
         at.set_xscale("log", base=2)
         at.set_yscale("log")
         ticks = sorted({x for points in lines.values() for x in points})
-        at.set_xticks(ticks, [f"{x:g}" for x in ticks], fontsize=7, rotation=30)
+        at.set_xticks(ticks, [str(x) if isinstance(x, int) else f"{x:g}" for x in ticks], fontsize=7, rotation=30)
         at.set_xlabel(x_label)
         at.set_ylabel(y_label)
         at.set_title(title, fontsize=9)
         at.grid(alpha=0.3)
         at.legend(fontsize=8)
-    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}", fontsize=8)
+    title = f"{benchmark['name']}: {benchmark['about']}"
+    fig.suptitle("\n".join(textwrap.wrap(title, 90 * len(panels))), fontsize=8)
     fig.savefig(path, dpi=150)
     plt.close(fig)
 
