@@ -19,7 +19,7 @@ using wake::method;
 constexpr std::array<long, 10> waits{10, 100, 1000, 5000, 20000, 40000, 100000, 1000000, 5000000, 12000000};
 constexpr std::array<long, 7> short_waits{10, 100, 1000, 5000, 20000, 40000, 100000};
 
-// Takes about two seconds for each method, but at least three messages and at most 200.
+// Takes about two seconds for each method, but at least three messages and at most 200; with --quick a third of that.
 int messages(const measure::work &work, long wait) {
     return static_cast<int>(std::max(3L, std::min(200L, 2000000 / wait)) / (work.quick() ? 3 : 1));
 }

@@ -230,7 +230,8 @@ def draw(result, file):
         if wheres.index(where) == 0:
             rate.set_ylabel("Mupdates/s")
             share.set_ylabel("% not computing" if where.startswith(SIMULATED) else "% inside MPI")
-    panels[0][0].legend(fontsize=8)
+    named = {label: line for panel in figure.axes for line, label in zip(*panel.get_legend_handles_labels())}
+    panels[0][0].legend(named.values(), named.keys(), fontsize=8)
     figure.tight_layout()
     figures.save(figure, file)
 

@@ -8,6 +8,8 @@
 #include "common/check.hpp"
 #include "common/program.hpp"
 
+#include <atomic>
+#include <mutex>
 #include <queue>
 #include <thence/backoff.h>
 #include <thence/notify.h>
@@ -49,10 +51,8 @@ public:
         }
         for (long left = static_cast<long>(blocks.size()) * run.iterations; left > 0;) {
             poll(); // what has arrived may be computed too
-            if (!ready.empty()) {
-                Block &block = *ready.top();
-                ready.pop();
-                advance(block);
+            if (Block *const block = take_ready()) {
+                advance(*block);
                 --left;
             }
         }
@@ -66,8 +66,8 @@ private:
     struct Block {
         Callbacks *all = nullptr;
         int row = 0, col = 0;
-        int iteration = 0; // the next one
-        int missing = 0;   // what it needs for that, blocks and pieces
+        int iteration = 0;           // the next one
+        std::atomic<int> missing{0}; // what it needs for that, blocks and pieces
     };
     // The records of the messages of one column of blocks, one for each direction.
     struct Column {
@@ -113,15 +113,31 @@ private:
         const Timed timed(run.recorder, Activity::start, t, -1, k);
         received(d, k) = halo.describe(false, d, t, k, run.col0(k), run.col1(k));
         int here = 0;
+        ++block.missing;
         check(thence_notification_continue(memory.bands, notification_of(d, k), 1, nullptr, arrived, &block, &here));
-        block.missing += 1 - here;
+        block.missing -= here;
     }
 
     static void arrived(void *data) {
         Block &block = *static_cast<Block *>(data);
         if (--block.missing == 0) {
+            const std::scoped_lock guard(block.all->lock);
             block.all->ready.push(&block);
         }
+    }
+
+    Block *take_ready() {
+        const std::scoped_lock guard(lock);
+        if (ready.empty()) {
+            return nullptr;
+        }
+        Block *const block = ready.top();
+        ready.pop();
+        return block;
+    }
+    bool is_ready() {
+        const std::scoped_lock guard(lock);
+        return !ready.empty();
     }
 
     void advance(Block &block) {
@@ -174,7 +190,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (!ready.empty()) {
+        if (is_ready()) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -186,6 +202,8 @@ private:
     const int rows, cols;
     std::vector<Block> blocks;
     std::vector<Column> columns;
+    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
+    std::mutex lock;
     std::priority_queue<Block *, std::vector<Block *>, Later> ready;
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };

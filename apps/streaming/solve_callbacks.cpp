@@ -7,7 +7,9 @@
 #include "common/check.hpp"
 #include "common/program.hpp"
 
+#include <atomic>
 #include <deque>
+#include <mutex>
 #include <thence/backoff.h>
 #include <thence/notify.h>
 #include <vector>
@@ -38,10 +40,8 @@ public:
         }
         for (long left = static_cast<long>(run.chunks()) * run.blocks(); left > 0;) {
             poll(); // what has arrived may be computed too
-            if (!ready.empty()) {
-                Block &block = *ready.front();
-                ready.pop_front();
-                advance(block);
+            if (Block *const block = take_ready()) {
+                advance(*block);
                 --left;
             }
         }
@@ -52,7 +52,7 @@ private:
     struct Block {
         Callbacks *all = nullptr;
         int number = 0, chunk = 0;
-        int missing = 0; // notifications
+        std::atomic<int> missing{0}; // notifications
         Message received{}, sent{};
     };
 
@@ -72,16 +72,32 @@ private:
     void await(thence_segment segment, Block &block) {
         const Timed timed(run.recorder, Activity::start, block.chunk, -1, block.number);
         int here = 0;
+        ++block.missing;
         check(thence_notification_continue(segment, static_cast<unsigned>(block.number), 1, nullptr, arrived, &block,
                                            &here));
-        block.missing += 1 - here;
+        block.missing -= here;
     }
 
     static void arrived(void *data) {
         Block &block = *static_cast<Block *>(data);
         if (--block.missing == 0) {
+            const std::scoped_lock guard(block.all->lock);
             block.all->ready.push_back(&block);
         }
+    }
+
+    Block *take_ready() {
+        const std::scoped_lock guard(lock);
+        if (ready.empty()) {
+            return nullptr;
+        }
+        Block *const block = ready.front();
+        ready.pop_front();
+        return block;
+    }
+    bool is_ready() {
+        const std::scoped_lock guard(lock);
+        return !ready.empty();
     }
 
     void advance(Block &block) {
@@ -122,7 +138,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (!ready.empty()) {
+        if (is_ready()) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -132,6 +148,8 @@ private:
     Run &run;
     Link link;
     std::vector<Block> each;
+    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
+    std::mutex lock;
     std::deque<Block *> ready; // the oldest first
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };

@@ -337,8 +337,8 @@ THENCE_EXPORT int thence_notification_request(thence_segment segment, unsigned f
 /** @brief Called when notifications have arrived.
  *  @param data the pointer given to thence_notification_continue().
  *
- *  It runs as the callback of a continuation does, see thence_callback, on any thread that makes progress, the helper
- *  thread included. */
+ *  It runs as the callback of a continuation does, see thence_callback, on any thread that makes progress. At
+ *  `MPI_THREAD_MULTIPLE` the helper thread is one of them, also where `thence run --progress` has raised the level. */
 typedef void thence_notification_callback(void *data);
 
 /** @brief Have a function called when notifications of this process have arrived. As thence_notification_request(),

@@ -4,6 +4,7 @@
 #include "tasks/polling_task.hpp"
 
 #include "core/continuation/request.hpp"
+#include "core/diagnose/process_identity.hpp"
 #include "tasks/runtime.hpp"
 
 #include <atomic>
@@ -47,10 +48,20 @@ bool start() noexcept {
 // program may have shut its runtime down already.
 void await_end() noexcept {
     constexpr std::uint64_t pause = 100'000; // nanoseconds
+    static std::atomic<bool> gave_up{false};
+    if (gave_up.load(std::memory_order_relaxed)) {
+        return;
+    }
     const char *why = nullptr;
     const thence_task_runtime *const runtime = alpi(why);
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (not_ended_.load(std::memory_order_acquire) != 0 && std::chrono::steady_clock::now() < limit) {
+    while (not_ended_.load(std::memory_order_acquire) != 0) {
+        if (std::chrono::steady_clock::now() >= limit) {
+            gave_up.store(true, std::memory_order_relaxed);
+            diagnose::print_to_stderr("MPI_Finalize: the task that polls has not ended for 5 s. Shut the task runtime "
+                                      "down after MPI_Finalize\n");
+            return;
+        }
         if (runtime->sleep_for(pause, nullptr) != 0) { // it is no worker
             std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
         }

@@ -3,8 +3,8 @@
  * At most one task of a runtime polls, and no operation of a task stays outstanding while none polls: in every race of
  * the end of the polling task with tasks that make operations outstanding.
  *
- * As in src/core/progress/polling_task.cpp (poll_in_task, require_polling_task). A completion is found by the polling
- * task only.
+ * As in src/core/progress/polling_task.cpp (poll_in_task, require_polling_task). The helper thread, which may find the
+ * completion of other operations meanwhile, is left out: it runs none of these.
  *
  * Mutations, each of which must be found:
  *   LOOKS_FIRST the polling task asks whether anything is outstanding before it says that it no longer runs

@@ -44,8 +44,8 @@ TEST(gaspi_configured, reductions_of_more_than_a_packet_holds) {
     gaspi_config_t config;
     ASSERT_EQ(gaspi_config_get(&config), GASPI_SUCCESS);
     const gaspi_config_t before = config;
-    config.allreduce_elem_max = (1U << 27) + 1;
-    EXPECT_EQ(gaspi_config_set(config), GASPI_ERR_CONFIG) << "more than 1 GiB";
+    config.allreduce_elem_max = (1U << 21) + 1;
+    EXPECT_EQ(gaspi_config_set(config), GASPI_ERR_CONFIG) << "more than 16 MiB";
     constexpr gaspi_number_t most = 1'000'000;
     config.allreduce_elem_max = most;
     config.allreduce_buf_size = 400'000;

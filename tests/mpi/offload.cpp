@@ -320,8 +320,6 @@ TEST(Offload, a_receive_for_metadata_is_pending_again_before_the_input_of_the_ta
     EXPECT_EQ(Ordered::too_early.load(), 0);
 }
 
-// Last: what is lost stays behind. No rank works while rank 0 waits for its tasks. Those beyond rank 1 come later, to a
-// step that cannot end.
 bool ends_within(MPI_Request &request, double seconds) {
     int ended = 0;
     for (const double until = MPI_Wtime() + seconds; ended == 0 && MPI_Wtime() < until;) {
@@ -330,6 +328,8 @@ bool ends_within(MPI_Request &request, double seconds) {
     return ended != 0;
 }
 
+// Last: what is lost stays behind. No rank works while rank 0 waits for its tasks. Those beyond rank 1 come later, to a
+// step that cannot end.
 TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_told) {
     auto &all = *new std::vector<one_task>(20, one_task(10)); // its buffers must stay
     thence::offload_settings settings;

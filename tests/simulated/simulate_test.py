@@ -118,13 +118,14 @@ class Simulate(unittest.TestCase):
             file = os.path.join(folder, "found.json")
             build = os.path.dirname(os.path.dirname(STREAMING))
             done = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "scripts/granularity.py"), build, "--simulated", build,
-                                   "--where", "sim:2us", "--simulated-ranks", "2", "--apps", "amr,streaming", "--scale", "1", "--rounds",
+                                   "--where", "sim:2us", "--simulated-ranks", "2", "--apps", "heat,amr,streaming", "--scale", "1", "--rounds",
                                    "3", "--json", file], capture_output=True, text=True, timeout=120, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(file, encoding="utf-8") as text:
                 points = json.load(text)["points"]
         self.assertEqual([(p["application"], p["variant"], p["size"]) for p in points],
-                         [("streaming", v, size) for v in ("mpi", "callbacks") for size in (64, 256, 1024, 4096, 16384)])
+                         [(app, v, size) for app, sizes in (("heat", (16, 32, 64, 128, 256)), ("streaming", (64, 256, 1024, 4096, 16384)))
+                          for v in ("mpi", "callbacks") for size in sizes])
         self.assertTrue(all(len(p["rates"]) == 1 and 0 <= p["mpi_shares"][0] < 1 for p in points))
         self.assertIn("streaming, 2 simulated ranks, latency 2us", done.stdout)
 

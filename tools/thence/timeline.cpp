@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view first_line = R"({"displayTimeUnit":"ns",)";
 constexpr std::string_view second_line = R"("traceEvents":[)";
-constexpr long double largest_time = 9e15L; // of which nanoseconds are exact, and fit into 64 bits
+constexpr long double largest_time = 9e15L; // in microseconds; its nanoseconds fit into 64 bits
 
 // The time of the wall clock in microseconds has more digits than a double.
 using exact_json =
@@ -116,7 +116,7 @@ void timeline_reader::read_end() {
 void move(trace_event &event, std::int64_t ns) {
     if (event["ph"] != "M") {
         double &us = event["ts"].get_ref<double &>();
-        us = static_cast<double>(nanoseconds(us) + ns) / 1000;
+        us = static_cast<double>((static_cast<long double>(nanoseconds(us)) + static_cast<long double>(ns)) / 1000);
     }
 }
 

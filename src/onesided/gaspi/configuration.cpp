@@ -34,7 +34,8 @@ constexpr gaspi_config_t make_default() noexcept {
     return made;
 }
 
-constexpr std::size_t most_reduced = std::size_t{1} << 30; // bytes
+// In bytes. A process sends all packets of a value at once, so that many may be on their way to a rank that is slow.
+constexpr std::size_t most_reduced = std::size_t{1} << 24;
 
 bool is_in(unsigned long value, unsigned long least, unsigned long most) noexcept {
     return value >= least && value <= most;

@@ -286,7 +286,7 @@ TEST_P(transform_without_testsome, allocates_nothing) {
         return allocated;
     };
     for (int i = 0; i < 20; ++i) {
-        round(); // the library allocates next_started objects in the first rounds
+        round(); // the library allocates its objects in the first rounds
     }
     EXPECT_EQ(round(), 0);
 }
