@@ -28,6 +28,8 @@ public:
     double *receive_part(const Parcel &parcel) { return receive_buffer + parcel.offset; }
     // Uses memory of the caller, large enough for the plan, in place of its own until refine().
     void use_memory(double *send, double *receive) { send_buffer = send, receive_buffer = receive; }
+    // The same of the receive buffer alone.
+    void receive_into(double *receive) { receive_buffer = receive; }
 
     void pack(const Parcel &parcel);
     void unpack(const Parcel &parcel);

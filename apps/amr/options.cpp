@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include "common/simulated.hpp"
+
 #include <cstdio>
 
 namespace amr {
@@ -42,7 +44,8 @@ const apps::Description description{
                 "  mpirun -n 4 amr --variant mpi --verify\n"
                 "  mpirun -n 2 amr --variant tampi --threads 2 --faces 1 --json run.json\n"
                 "  mpirun -n 2 amr --variant mpi --object 0.5,0.5,0.5,0.3,0.02,0,0 --imbalance 5@rank:1\n",
-    .wrong = "a cell differs"};
+    .wrong = "a cell differs",
+    .timeline = !apps::simulated}; // the recorder reads the clock of the machine
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     Settings &s = o.settings;
@@ -67,6 +70,11 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         app.add_flag("--verify", o.verify,
                      "Compare all cells with those of a serial run, which rank 0 does after the timed run");
         app.add_option("--mesh", o.mesh, "Write the blocks of all meshes as JSON");
+        if (apps::simulated) {
+            app.add_option("--cell-cost", o.cell_cost, "Simulated seconds for one variable of one cell")
+                ->check(CLI::Range(0.0, 1.0))
+                ->required();
+        }
         apps::add_imbalance_option(app, o, {"rank", "area"});
     };
     const auto check = [&] {

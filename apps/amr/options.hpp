@@ -12,6 +12,7 @@ namespace amr {
 
 struct Options : apps::OptionsOf<Variant> {
     Settings settings;
+    double cell_cost = 0; // simulated seconds for one variable of one cell
     bool verify = false;
     std::string mesh; // file
 };

@@ -17,19 +17,20 @@ const char *verdict(const Options &o, const Outcome &r) {
 void print_table(const Options &options, const Outcome &r) {
     const double time = r.measured.time;
     const apps::Shares s = r.measured.shares();
-    std::printf("%-14s %15s %9s %11s %11s %8s %9s %7s %7s  %s\n", "variant", "ranks x threads", "time s", "Mupdates/s",
-                "NR", "refine %", "compute %", "MPI %", "idle %", "cells");
-    std::printf("%-14s %11d x %-3d %7.3f %11.1f %11.1f %8.1f %9.1f %7.1f %7.1f  %s\n", options.chosen->name,
+    std::printf("%-14s %15s %9s %11s %11s %8s %9s %7s %7s %7s  %s\n", "variant", "ranks x threads",
+                apps::simulated ? "simul. s" : "time s", "Mupdates/s", "NR", "refine %", "compute %", "MPI %", "poll %",
+                "idle %", "cells");
+    std::printf("%-14s %11d x %-3d %7.3f %11.1f %11.1f %8.1f %9.1f %7.1f %7.1f %7.1f  %s\n", options.chosen->name,
                 r.measured.ranks, r.measured.threads, time, r.updates / time * 1e-6,
                 r.updates / (time - r.refine_time) * 1e-6, 100 * r.refine_time / time, 100 * s.compute, 100 * s.mpi,
-                100 * s.idle, verdict(options, r));
+                100 * s.poll, 100 * s.idle, verdict(options, r));
     std::printf("mesh: %ld blocks at the end, %ld moved between ranks\n", r.blocks, r.moved);
     apps::print_notes(r.measured, !options.timeline.empty());
 }
 
 void write_json(const Options &options, const Outcome &r) {
     const Settings &s = options.settings;
-    const double time = r.measured.time;
+    const double time = r.measured.time, computing = time - r.refine_time;
     apps::Json json{{"variant", options.chosen->name},
                     {"ranks", r.measured.ranks},
                     {"threads", r.measured.threads},
@@ -42,10 +43,12 @@ void write_json(const Options &options, const Outcome &r) {
                     {"refine_every", s.refine_every},
                     {"faces", s.faces},
                     {"mpi", apps::mpi_name()},
+                    {"simulated", apps::simulated},
                     {"time_s", time},
                     {"refine_s", r.refine_time},
                     {"updates_per_s", r.updates / time},
-                    {"updates_per_s_without_refinement", r.updates / (time - r.refine_time)},
+                    {"updates_per_s_without_refinement", r.updates / computing},
+                    {"cell_ns", 1e9 * computing * r.measured.ranks * r.measured.threads / r.updates},
                     {"blocks", r.blocks},
                     {"moved_blocks", r.moved},
                     {"share_of_thread_time", apps::times_json(r.measured)},

@@ -2,14 +2,11 @@
 // TAGASPI: the task that sends a parcel packs it and writes it into the receive buffer of its peer, with a notification. The tasks
 // that receive wait for it. All stages use the same buffers, so a parcel is acknowledged at the end of the task that unpacks it, and
 // the task that writes the one of the next stage waits for that in its onready function.
-//
-// After each refinement every two neighbours agree on where the parcels of one lie in the buffer of the other, and on the numbers of
-// their notifications. A rank says so when it has unpacked all parcels of the epoch before, so no parcel comes too early.
+// After each refinement neighbours agree on where parcels go (agreement.hpp).
+#include "agreement.hpp"
 #include "tasks.hpp"
 
 #include "common/gaspi.hpp"
-
-#include <map>
 
 namespace amr {
 namespace {
@@ -48,42 +45,11 @@ private:
     double *send = nullptr, *receive = nullptr;
 };
 
-// What a rank tells each neighbour: where the neighbour's parcels begin in its buffer, and the first notifications of the parcels
-// that it receives from there and sends to there.
-struct Agreed {
-    unsigned long long offset = 0, first_arriving = 0, first_leaving = 0;
-};
-
-std::map<int, Agreed> agree(const Domain &domain) {
-    const Plan &plan = domain.plan();
-    std::map<int, Agreed> mine, theirs;
-    for (std::size_t i = plan.incoming.size(); i-- > 0;) {
-        Agreed &agreed = mine[plan.incoming[i].peer];
-        agreed.offset = plan.incoming[i].offset;
-        agreed.first_arriving = i;
-    }
-    for (std::size_t i = plan.outgoing.size(); i-- > 0;) {
-        mine[plan.outgoing[i].peer].first_leaving = i;
-    }
-    std::vector<MPI_Request> requests;
-    constexpr int tag = 1, count = 3;
-    for (const auto &[peer, agreed] : mine) {
-        MPI_Irecv(&theirs[peer], count, MPI_UNSIGNED_LONG_LONG, peer, tag, domain.comm(), &requests.emplace_back());
-        MPI_Isend(&agreed, count, MPI_UNSIGNED_LONG_LONG, peer, tag, domain.comm(), &requests.emplace_back());
-    }
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    return theirs;
-}
-
 class TagaspiMessages {
 public:
     TagaspiMessages(Run &r, Epoch e)
-        : run(r), link(r), plan(r.domain.plan()), epoch(e), theirs(agree(r.domain)), received(plan.incoming.size()),
-          sent(plan.outgoing.size()) {
-        for (const Parcel &p : plan.outgoing) {
-            first_of.emplace(p.peer, p.offset);
-        }
-    }
+        : run(r), link(r), plan(r.domain.plan()), epoch(e), agreement(r.domain), received(plan.incoming.size()),
+          sent(plan.outgoing.size()) {}
 
     void receive(thence::flow &flow, const char *key, int stage, std::size_t i) {
         flow.submit({thence::out(key)}, {.label = "receive"}, [this, stage, i] {
@@ -102,17 +68,16 @@ public:
         };
         flow.submit(accesses, {.label = "send"}, thence::onready(until_unpacked), [this, stage, i] {
             const Parcel &parcel = plan.outgoing[i];
-            const Agreed &there = theirs.at(parcel.peer);
             if (stage > epoch.first) {
                 link.complete(sent[i]);
             }
             run.domain.pack(parcel);
             sent[i].message = link.message(true, stage, parcel);
             const Timed timed(run.recorder, Activity::start);
-            apps::check_gaspi(tagaspi_write_notify(
-                leaving, apps::offset_of(parcel.offset), rank(parcel), arriving,
-                apps::offset_of(there.offset + parcel.offset - first_of.at(parcel.peer)), parcel.count * sizeof(double),
-                id(there.first_arriving + static_cast<std::size_t>(parcel.number)), 1, apps::queue_of(i)));
+            apps::check_gaspi(tagaspi_write_notify(leaving, apps::offset_of(parcel.offset), rank(parcel), arriving,
+                                                   apps::offset_of(agreement.offset_there(parcel)),
+                                                   parcel.count * sizeof(double), id(agreement.arrives_as(parcel)), 1,
+                                                   apps::queue_of(i)));
         });
     }
 
@@ -122,9 +87,7 @@ public:
             const Parcel &parcel = plan.incoming[i];
             const Timed timed(run.recorder, Activity::start);
             apps::check_gaspi(
-                tagaspi_notify(leaving, rank(parcel),
-                               id(theirs.at(parcel.peer).first_leaving + static_cast<std::size_t>(parcel.number)), 1,
-                               apps::queue_of(i)));
+                tagaspi_notify(leaving, rank(parcel), id(agreement.left_as(parcel)), 1, apps::queue_of(i)));
         }
     }
 
@@ -143,8 +106,7 @@ private:
     Link link;
     const Plan &plan;
     const Epoch epoch;
-    const std::map<int, Agreed> theirs;
-    std::map<int, std::size_t> first_of; // where the parcels for a peer begin in the send buffer
+    const Agreement agreement;
     std::vector<Flight> received, sent;
 };
 

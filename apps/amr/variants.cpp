@@ -13,6 +13,11 @@ const std::array table{
             solve_serial},
     Variant{{"mpi", "MPI only, nonblocking, unpacked in the order of arrival", MPI_THREAD_SINGLE, false, false},
             solve_mpi},
+    Variant{{"callbacks", "one thread; parcels are put with notifications, whose callbacks say what is done next",
+             MPI_THREAD_SINGLE, false, true},
+            solve_callbacks,
+            prepare_callbacks,
+            release_callbacks},
 #ifdef AMR_HAVE_OPENMP
     Variant{{"forkjoin", "OpenMP worksharing over parcels and blocks, MPI between the loops", MPI_THREAD_FUNNELED, true,
              false},

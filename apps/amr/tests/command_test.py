@@ -24,7 +24,7 @@ def variants(*known):
 
 
 MESSAGES = variants("mpi", "forkjoin", "tampi")  # by calls of MPI
-PARALLEL = MESSAGES + variants("tagaspi")
+PARALLEL = MESSAGES + variants("callbacks", "tagaspi")
 
 
 class Command(CommandTest):
