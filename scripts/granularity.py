@@ -28,7 +28,7 @@ ONE_THREAD = ("mpi", "callbacks")  # these have as many ranks as the others have
 SIMULATED = "sim:"  # a place that is simulated begins so
 EPILOG = """Where a point of --where is `one`, all ranks are on this machine and use its shared memory. A time such as 50us is two hosts
 with TCP and that one-way delay between them (scripts/two_hosts.py, which needs root); 0us is TCP without a delay.
-sim:TIME is a simulated cluster with that latency (scripts/simulate.py) and --simulated-ranks ranks, for heat and streaming in the variants
+sim:TIME is a simulated cluster with that latency (scripts/simulate.py) and --simulated-ranks ranks, in the variants
 with one thread. There the share is that of the time in which a rank does not compute, and a point is one run, since runs repeat exactly.
 
 --threads T gives each rank T threads. A rank of `mpi` or `callbacks` has one thread, so there are T times as many ranks of these.
@@ -46,10 +46,9 @@ Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
 class Application:
     """`sizes`: of the option `size`, in the order of the figure. `arguments`: for all sizes, given the options and whether a rank has
     one thread.
-    `names`: what the program calls a variant, where that differs. `cost`: ns of one unit of its work on simulated ranks; 0: it does not
-    run there."""
+    `names`: what the program calls a variant, where that differs. `cost`: ns of one unit of its work on simulated ranks."""
 
-    def __init__(self, figure, option, axis, sizes, arguments, names=None, cost=0.0):
+    def __init__(self, figure, option, axis, sizes, arguments, cost, names=None):
         self.figure, self.option, self.axis, self.sizes, self.arguments = figure, option, axis, sizes, arguments
         self.names, self.cost = names or {}, cost
 
@@ -73,12 +72,12 @@ APPLICATIONS = {
     "heat": Application(10, "--block", "rows and columns of a block", [16, 32, 64, 128, 256],
                         lambda options, _: [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", scaled(100, options.scale),
                                             "--size", f"{512 * max(4, options.ranks * options.threads)}x2048"],
-                        {"tampi": "tampi-iwait"}, 1.1),
+                        1.1, {"tampi": "tampi-iwait"}),
     "amr": Application(12, "--variables", "variables of a cell, each face a message", [5, 10, 20, 40],
-                       lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(16, options.scale)]),
+                       lambda options, _: ["--faces", "1", "--block", "8", "--levels", "2", "--steps", scaled(16, options.scale)], 5),
     "streaming": Application(13, "--block", "numbers of a block", [64, 256, 1024, 4096, 16384],
                              lambda options, one_thread: ["--size", "32768", "--work", "40", "--chunks", scaled(100, options.scale), "--functions",
-                                                          str(options.ranks), "--lanes", str(options.threads if one_thread else 1)], cost=40),
+                                                          str(options.ranks), "--lanes", str(options.threads if one_thread else 1)], 40),
 }
 
 
@@ -289,8 +288,6 @@ def prepare(options):
     if real:
         options.mpiexec = options.mpiexec or runs.launcher(str(options.build))
         options.kind = two_hosts.known_family(options.mpiexec, fail)
-    elif not any(APPLICATIONS[name].cost for name in names):
-        fail(f"{', '.join(names)}: not on simulated ranks")
     delay = two_hosts.quantity("time", {"us": 1e-6, "ms": 1e-3}, "one or 300us")
     for where in places:
         try:
@@ -308,9 +305,7 @@ def prepare(options):
         built = {}  # whether the place is simulated -> variants
         for simulated in {where not in real for where in places}:
             program = (options.simulated if simulated else options.build) / "bin" / name
-            if simulated and not APPLICATIONS[name].cost:
-                built[simulated] = []
-            elif not os.access(program, os.X_OK):
+            if not os.access(program, os.X_OK):
                 fail(f"no program {program}; build it: cmake --build --preset {'smpi' if simulated else 'release'} --target {name}")
             else:
                 built[simulated] = ONE_THREAD if simulated else known_variants(str(program), APPLICATIONS[name])

@@ -13,6 +13,9 @@
 #include "common/input_error.hpp"
 #include "common/program.hpp"
 
+#include <atomic>
+#include <deque>
+#include <mutex>
 #include <queue>
 #include <thence/backoff.h>
 #include <thence/notify.h>
@@ -81,13 +84,11 @@ public:
         for (std::size_t left = work.size() * static_cast<std::size_t>(epoch.end - epoch.first); left > 0;) {
             // What has arrived goes before computation. Not before other work: on simulated ranks that takes no time, and a
             // rank that only polls at one simulated time is taken for one that waits.
-            if (ready.empty() || ready.top()->kind >= compute_sent) {
+            if (!is_ready(compute_sent)) {
                 poll();
             }
-            if (!ready.empty()) {
-                Work &w = *ready.top();
-                ready.pop();
-                advance(w);
+            if (Work *const w = take_ready()) {
+                advance(*w);
                 --left;
             }
         }
@@ -103,7 +104,7 @@ public:
 
 private:
     // The most urgent first: other ranks wait for what is sent, and for blocks that have faces in it.
-    enum Kind : std::uint8_t { send, unpack, copy, compute_sent, compute };
+    enum Kind : std::uint8_t { send, unpack, copy, compute_sent, compute, last };
 
     // An exchange, or the computation of a block, of which each stage has one.
     struct Work {
@@ -111,7 +112,7 @@ private:
         Kind kind;
         std::size_t index;            // of a parcel or of a block
         int stage;                    // the next one
-        int missing = 0;              // what it needs for that
+        std::atomic<int> missing{0};  // what it needs for that
         Flight flight{};              // of a parcel
         std::vector<Work *> others{}; // the blocks of an exchange, or the exchanges of a block
     };
@@ -122,7 +123,6 @@ private:
     };
 
     void make_work() {
-        work.reserve(plan.outgoing.size() + plan.incoming.size() + 2 * plan.mine.size()); // so that nothing moves
         std::vector<Work *> blocks(static_cast<std::size_t>(run.domain.mesh().size()));
         for (const int leaf : plan.mine) {
             blocks[static_cast<std::size_t>(leaf)] = &add(compute, static_cast<std::size_t>(leaf));
@@ -161,7 +161,7 @@ private:
             join(add(copy, static_cast<std::size_t>(leaf)));
         }
     }
-    Work &add(Kind kind, std::size_t index) { return work.emplace_back(Work{this, kind, index, epoch.first}); }
+    Work &add(Kind kind, std::size_t index) { return work.emplace_back(this, kind, index, epoch.first); }
 
     // `needed`: how many of the others come before it.
     void begin(Work &w, std::size_t needed) {
@@ -178,15 +178,32 @@ private:
     void await(thence_segment segment, Work &w) {
         const Timed timed(run.recorder, Activity::start);
         int here = 0;
+        ++w.missing;
         check(thence_notification_continue(segment, static_cast<unsigned>(w.index), 1, nullptr, arrived, &w, &here));
-        w.missing += 1 - here;
+        w.missing -= here;
     }
 
     static void arrived(void *data) {
         Work &w = *static_cast<Work *>(data);
         if (--w.missing == 0) {
+            const std::scoped_lock guard(w.all->lock);
             w.all->ready.push(&w);
         }
+    }
+
+    Work *take_ready() {
+        const std::scoped_lock guard(lock);
+        if (ready.empty()) {
+            return nullptr;
+        }
+        Work *const w = ready.top();
+        ready.pop();
+        return w;
+    }
+    // Whether the most urgent one is before those of kind `than`.
+    bool is_ready(Kind than) {
+        const std::scoped_lock guard(lock);
+        return !ready.empty() && ready.top()->kind < than;
     }
 
     void advance(Work &w) {
@@ -219,6 +236,8 @@ private:
         case compute:
             run.compute(w.stage, static_cast<int>(w.index));
             break;
+        case last:
+            break; // none is of this kind
         }
     }
 
@@ -247,7 +266,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (!ready.empty()) {
+        if (is_ready(last)) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -259,7 +278,9 @@ private:
     const Plan &plan;
     const Agreement agreement;
     const Epoch epoch;
-    std::vector<Work> work;
+    std::deque<Work> work; // nothing moves
+    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
+    std::mutex lock;
     std::priority_queue<Work *, std::vector<Work *>, Later> ready;
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/simulate.py, and the simulated part of scripts/granularity.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
-the right size. Arguments: wavefront, heat_plates, bt_mz, streaming and heat, built for SMPI."""
+"""scripts/simulate.py, and the simulated part of scripts/granularity.py: what it refuses, that figures repeat exactly, and that latency,
+imbalance and noise have effects of the right size. Arguments: wavefront, heat_plates, bt_mz, streaming, heat and amr, built for SMPI."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-WAVEFRONT, PLATES, BT_MZ, STREAMING, HEAT = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
+WAVEFRONT, PLATES, BT_MZ, STREAMING, HEAT, AMR = (os.path.abspath(sys.argv.pop(1)) for _ in range(6))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SOURCES = os.path.join(os.path.abspath(SOURCE), "apps/heat/configs/sources.cfg")
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "simulate.py")
@@ -75,6 +75,7 @@ class Simulate(unittest.TestCase):
         for application, program in ((WAVEFRONT, ["--grid", "81x21"]), (PLATES, ["--size", "64x128"]),
                                      (BT_MZ, ["S", "--zones", "4x4", "--steps", "2"]),
                                      (HEAT, [SOURCES, "--size", "64x128", "--iterations", "2"]),
+                                     (AMR, ["--block", "4", "--levels", "1", "--steps", "6"]),
                                      (STREAMING, ["--size", "512", "--block", "64", "--chunks", "4"])):
             with tempfile.TemporaryDirectory() as folder:
                 done = run(application, "--ranks", "1", "--cell-cost", "250ns", "--keep", folder, "--", *program)
@@ -95,6 +96,7 @@ class Simulate(unittest.TestCase):
         for application, program in ((PLATES, ("--size", "64x128", "--iterations", "4", "--mirrored", "--plates", "2")),
                                      (BT_MZ, ("S", "--zones", "8x8", "--steps", "2")),
                                      (HEAT, (SOURCES, "--size", "512x128", "--block", "16", "--iterations", "4", "--verify")),
+                                     (AMR, ("--block", "4", "--levels", "1", "--steps", "6", "--verify")),
                                      (STREAMING, ("--size", "512", "--block", "64", "--chunks", "4", "--work", "1"))):
             first = times(*settings, application=application, program=program)
             self.assertEqual(first, times(*settings, application=application, program=program))
@@ -113,7 +115,21 @@ class Simulate(unittest.TestCase):
         self.assertAlmostEqual(by_puts / by_messages, 1, delta=0.02)
         self.assertAlmostEqual(by_puts, 16 * 64 * 64 * 1e-6, delta=1e-3)
 
-    def test_granularity_of_heat_and_streaming(self):
+    def test_blocks_of_amr_wait_for_the_faces_that_they_need(self):
+        # Two blocks, one on each rank: each stage needs a face of the other, so no rank is more than a stage ahead of a slow one.
+        program = ("--roots", "2x1x1", "--levels", "0", "--block", "4", "--variables", "1", "--steps", "4")
+        by_messages, by_puts = times("--ranks", "2", "--imbalance", "3@1", "--variants", "mpi,callbacks", application=AMR, program=program)
+        self.assertAlmostEqual(by_puts / by_messages, 1, delta=0.02)
+        self.assertAlmostEqual(by_puts, 8 * 3 * 64 * 1e-6, delta=1e-4)
+
+    def test_callbacks_of_amr_compute_blocks_that_need_nobody_while_faces_travel(self):
+        # Each stage of mpi waits for a slow network; callbacks have blocks without remote faces for that time.
+        program = ("--roots", "8x2x2", "--levels", "0", "--block", "4", "--variables", "1", "--steps", "16", "--refine-every", "16")
+        by_messages, by_puts = times("--ranks", "2", "--latency", "1ms", "--cell-cost", "2us", "--variants", "mpi,callbacks", application=AMR,
+                                     program=program)
+        self.assertLess(by_puts, 0.9 * by_messages)
+
+    def test_granularity_of_all(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "found.json")
             build = os.path.dirname(os.path.dirname(STREAMING))
@@ -124,7 +140,8 @@ class Simulate(unittest.TestCase):
             with open(file, encoding="utf-8") as text:
                 points = json.load(text)["points"]
         self.assertEqual([(p["application"], p["variant"], p["size"]) for p in points],
-                         [(app, v, size) for app, sizes in (("heat", (16, 32, 64, 128, 256)), ("streaming", (64, 256, 1024, 4096, 16384)))
+                         [(name, v, size) for name, sizes in (("heat", (16, 32, 64, 128, 256)), ("amr", (5, 10, 20, 40)),
+                                                              ("streaming", (64, 256, 1024, 4096, 16384)))
                           for v in ("mpi", "callbacks") for size in sizes])
         self.assertTrue(all(len(p["rates"]) == 1 and 0 <= p["mpi_shares"][0] < 1 for p in points))
         self.assertIn("streaming, 2 simulated ranks, latency 2us", done.stdout)
