@@ -12,10 +12,10 @@
 #include "common/check.hpp"
 #include "common/input_error.hpp"
 #include "common/program.hpp"
+#include "common/ready_queue.hpp"
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <queue>
 #include <thence/backoff.h>
 #include <thence/notify.h>
@@ -84,10 +84,11 @@ public:
         for (std::size_t left = work.size() * static_cast<std::size_t>(epoch.end - epoch.first); left > 0;) {
             // What has arrived goes before computation. Not before other work: on simulated ranks that takes no time, and a
             // rank that only polls at one simulated time is taken for one that waits.
-            if (!is_ready(compute_sent)) {
+            const Work *const next = ready.next();
+            if (next == nullptr || next->kind >= compute_sent) {
                 poll();
             }
-            if (Work *const w = take_ready()) {
+            if (Work *const w = ready.take()) {
                 advance(*w);
                 --left;
             }
@@ -104,7 +105,7 @@ public:
 
 private:
     // The most urgent first: other ranks wait for what is sent, and for blocks that have faces in it.
-    enum Kind : std::uint8_t { send, unpack, copy, compute_sent, compute, last };
+    enum Kind : std::uint8_t { send, unpack, copy, compute_sent, compute };
 
     // An exchange, or the computation of a block, of which each stage has one.
     struct Work {
@@ -186,24 +187,8 @@ private:
     static void arrived(void *data) {
         Work &w = *static_cast<Work *>(data);
         if (--w.missing == 0) {
-            const std::scoped_lock guard(w.all->lock);
             w.all->ready.push(&w);
         }
-    }
-
-    Work *take_ready() {
-        const std::scoped_lock guard(lock);
-        if (ready.empty()) {
-            return nullptr;
-        }
-        Work *const w = ready.top();
-        ready.pop();
-        return w;
-    }
-    // Whether the most urgent one is before those of kind `than`.
-    bool is_ready(Kind than) {
-        const std::scoped_lock guard(lock);
-        return !ready.empty() && ready.top()->kind < than;
     }
 
     void advance(Work &w) {
@@ -236,8 +221,6 @@ private:
         case compute:
             run.compute(w.stage, static_cast<int>(w.index));
             break;
-        case last:
-            break; // none is of this kind
         }
     }
 
@@ -266,7 +249,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (is_ready(last)) {
+        if (ready.next() != nullptr) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -279,9 +262,7 @@ private:
     const Agreement agreement;
     const Epoch epoch;
     std::deque<Work> work; // nothing moves
-    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
-    std::mutex lock;
-    std::priority_queue<Work *, std::vector<Work *>, Later> ready;
+    apps::ReadyQueue<std::priority_queue<Work *, std::vector<Work *>, Later>> ready;
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 

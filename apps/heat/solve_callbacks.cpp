@@ -7,9 +7,9 @@
 
 #include "common/check.hpp"
 #include "common/program.hpp"
+#include "common/ready_queue.hpp"
 
 #include <atomic>
-#include <mutex>
 #include <queue>
 #include <thence/backoff.h>
 #include <thence/notify.h>
@@ -51,7 +51,7 @@ public:
         }
         for (long left = static_cast<long>(blocks.size()) * run.iterations; left > 0;) {
             poll(); // what has arrived may be computed too
-            if (Block *const block = take_ready()) {
+            if (Block *const block = ready.take()) {
                 advance(*block);
                 --left;
             }
@@ -121,23 +121,8 @@ private:
     static void arrived(void *data) {
         Block &block = *static_cast<Block *>(data);
         if (--block.missing == 0) {
-            const std::scoped_lock guard(block.all->lock);
             block.all->ready.push(&block);
         }
-    }
-
-    Block *take_ready() {
-        const std::scoped_lock guard(lock);
-        if (ready.empty()) {
-            return nullptr;
-        }
-        Block *const block = ready.top();
-        ready.pop();
-        return block;
-    }
-    bool is_ready() {
-        const std::scoped_lock guard(lock);
-        return !ready.empty();
     }
 
     void advance(Block &block) {
@@ -190,7 +175,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (is_ready()) {
+        if (ready.next() != nullptr) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -202,9 +187,7 @@ private:
     const int rows, cols;
     std::vector<Block> blocks;
     std::vector<Column> columns;
-    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
-    std::mutex lock;
-    std::priority_queue<Block *, std::vector<Block *>, Later> ready;
+    apps::ReadyQueue<std::priority_queue<Block *, std::vector<Block *>, Later>> ready;
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 

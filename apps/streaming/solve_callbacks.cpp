@@ -6,10 +6,10 @@
 
 #include "common/check.hpp"
 #include "common/program.hpp"
+#include "common/ready_queue.hpp"
 
 #include <atomic>
-#include <deque>
-#include <mutex>
+#include <queue>
 #include <thence/backoff.h>
 #include <thence/notify.h>
 #include <vector>
@@ -40,7 +40,7 @@ public:
         }
         for (long left = static_cast<long>(run.chunks()) * run.blocks(); left > 0;) {
             poll(); // what has arrived may be computed too
-            if (Block *const block = take_ready()) {
+            if (Block *const block = ready.take()) {
                 advance(*block);
                 --left;
             }
@@ -81,23 +81,8 @@ private:
     static void arrived(void *data) {
         Block &block = *static_cast<Block *>(data);
         if (--block.missing == 0) {
-            const std::scoped_lock guard(block.all->lock);
-            block.all->ready.push_back(&block);
+            block.all->ready.push(&block);
         }
-    }
-
-    Block *take_ready() {
-        const std::scoped_lock guard(lock);
-        if (ready.empty()) {
-            return nullptr;
-        }
-        Block *const block = ready.front();
-        ready.pop_front();
-        return block;
-    }
-    bool is_ready() {
-        const std::scoped_lock guard(lock);
-        return !ready.empty();
     }
 
     void advance(Block &block) {
@@ -138,7 +123,7 @@ private:
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
         check(thence_progress());
-        if (is_ready()) {
+        if (ready.next() != nullptr) {
             thence_backoff_found(&backoff);
         } else {
             thence_backoff_pause(&backoff);
@@ -148,9 +133,7 @@ private:
     Run &run;
     Link link;
     std::vector<Block> each;
-    // A callback may run on the helper thread, where `thence run --progress` has raised the thread level.
-    std::mutex lock;
-    std::deque<Block *> ready; // the oldest first
+    apps::ReadyQueue<std::queue<Block *>> ready; // the oldest first
     thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 
