@@ -17,7 +17,7 @@ using wake::method;
 
 // In microseconds. The pauses change after some 10 us, 25 ms and 10 s.
 constexpr std::array<long, 10> waits{10, 100, 1000, 5000, 20000, 40000, 100000, 1000000, 5000000, 12000000};
-constexpr std::array<long, 7> short_waits{10, 100, 1000, 5000, 20000, 40000, 100000};
+constexpr long longest_if_quick = 100000;
 
 // Takes about two seconds for each method, but at least three messages and at most 200; with --quick a third of that.
 int messages(const measure::work &work, long wait) {
@@ -28,8 +28,13 @@ std::string name_of(const char *how, long wait) {
     return std::string(how) + "_" + std::to_string(wait);
 }
 
-template <class Waits> void measure_waits(measure::work &work, exchange &pair, const Waits &those) {
-    for (const long wait : those) {
+void curve(measure::work &work) {
+    work.result("free_processor", measure::share_while_spinning());
+    exchange pair(work.rank());
+    for (const long wait : waits) {
+        if (work.quick() && wait > longest_if_quick) {
+            break;
+        }
         std::vector<double> plain;
         std::vector<double> callback;
         for (int i = 0; i < messages(work, wait); ++i) {
@@ -40,16 +45,6 @@ template <class Waits> void measure_waits(measure::work &work, exchange &pair, c
         }
         work.result(name_of("wait", wait), measure::median_of(plain).value);
         work.result(name_of("callback", wait), measure::median_of(callback).value);
-    }
-}
-
-void curve(measure::work &work) {
-    work.result("free_processor", measure::share_while_spinning());
-    exchange pair(work.rank());
-    if (work.quick()) {
-        measure_waits(work, pair, short_waits);
-    } else {
-        measure_waits(work, pair, waits);
     }
 }
 
