@@ -27,7 +27,7 @@ public:
     void solve() {
         flow.submit({}, [this] {
             for (auto &z : run.zones) {
-                flow.submit({thence::out(z->out[0])}, [&z] { Run::copy_out(*z, 0); });
+                flow.submit({thence::in(&z->zone), thence::out(z->out[0])}, [&z] { Run::copy_out(*z, 0); });
                 messages(*z, 0);
             }
             for (int t = 0; t < run.steps; ++t) {

@@ -106,7 +106,7 @@ private:
     // The tasks capture a pointer to the zone: of a reference, a task would copy the object.
     void first_faces(LocalZone *z) {
         [[maybe_unused]] Tokens &mine = of(z);
-#pragma omp task depend(out : mine.out[0])
+#pragma omp task depend(in : mine.solution) depend(out : mine.out[0])
         Run::copy_out(*z, 0);
     }
 
