@@ -60,11 +60,11 @@ private:
     void create(int t) {
         for (int k = 0; k < cols && Messages::receiving == Receiving::in_own_task; ++k) {
             if (t > 0 && halo.receives(Direction::up)) {
-                flow.submit({thence::out(key(rows, k))}, {.label = "receive"},
+                flow.submit({thence::out(key(rows, k))}, {.priority = 2, .label = "receive"},
                             [this, t, k] { receive(Direction::up, t - 1, k); });
             }
             if (halo.receives(Direction::down)) {
-                flow.submit({thence::out(key(-1, k))}, {.label = "receive"},
+                flow.submit({thence::out(key(-1, k))}, {.priority = 2, .label = "receive"},
                             [this, t, k] { receive(Direction::down, t, k); });
             }
         }
@@ -89,7 +89,7 @@ private:
             run.compute(t, i, k);
         };
         if constexpr (Messages::receiving == Receiving::in_onready) {
-            flow.submit(accesses, {.label = "block"}, thence::onready([this, t, i, k] {
+            flow.submit(accesses, {.priority = priority_of(i), .label = "block"}, thence::onready([this, t, i, k] {
                             if (needs(Direction::down, t, i)) {
                                 receive(Direction::down, t, k);
                             }
@@ -99,8 +99,13 @@ private:
                         }),
                         sweep);
         } else {
-            flow.submit(accesses, {.label = "block"}, sweep);
+            flow.submit(accesses, {.priority = priority_of(i), .label = "block"}, sweep);
         }
+    }
+
+    // Blocks whose cells other ranks need come before others.
+    int priority_of(int i) const {
+        return (i == 0 && halo.sends(Direction::up)) || (i == rows - 1 && halo.sends(Direction::down)) ? 1 : 0;
     }
 
     // Whether a block of row `i` uses a message of this direction.
@@ -142,7 +147,7 @@ private:
         if (!halo.sends(d)) {
             return;
         }
-        flow.submit({thence::in(edge)}, {.label = "send"}, [this, d, t, k] {
+        flow.submit({thence::in(edge)}, {.priority = 2, .label = "send"}, [this, d, t, k] {
             if constexpr (own_messages) {
                 begin(column(k).sent[at(d)], halo.describe(true, d, t, k, run.col0(k), run.col1(k)));
             } else if constexpr (Messages::blocking) {

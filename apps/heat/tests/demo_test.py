@@ -74,7 +74,7 @@ class Sentences(unittest.TestCase):
 
     def test_other_load_is_told(self):
         busy = overview.report(types.SimpleNamespace(cores=2, load=7.25), [compared([(2, 1)])], COSTS)
-        self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (load 7.2)",
+        self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (7.2 of them)",
                       overview.sentences(busy)[-1])
 
     def test_all_situations_have_a_picture_and_blocks_that_are_told_or_compute_nothing(self):
