@@ -265,7 +265,14 @@ idle_help help_while_idle() noexcept {
     if (!may_last) {
         end_sleep(); // the worker leaves before the sleep would end
     }
-    const bool goes_on = help_on_worker(false, [] { workers_helped_.store(true, std::memory_order_relaxed); });
+    // Where others want the processor, the helper sleeps as it does beside workers that poll between tasks.
+    const bool goes_on = help_on_worker(false, [may_last] {
+        if (may_last) {
+            workers_helped_.store(true, std::memory_order_relaxed);
+        } else {
+            note_poll_of_application();
+        }
+    });
     return !goes_on ? idle_help::ended : may_last ? idle_help::may_last : idle_help::goes_on;
 }
 

@@ -107,7 +107,7 @@ private:
 //    what a sleep costs: so the helper uses at most a 16th of a processor. If only plain operations of the program are
 //    outstanding, it uses a 31st; for a while after a poll that has moved data it polls more often, and where the
 //    program has not computed with an operation outstanding for a while, less often. If the application also polls
-//    often, as workers do between tasks, the helper sleeps for a millisecond.
+//    often, as workers do between tasks, the helper sleeps for a millisecond, also after a poll that has found something.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -122,9 +122,11 @@ public:
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
         look_at_others(now);
         const nanoseconds waited = now - backoff_.since;
-        if (now < backoff_.shared || now < taken_until_) {
+        const bool taken = now < backoff_.shared || now < taken_until_;
+        leaves_it_to_application_ = taken && !for_program && application_.often(now);
+        if (taken) {
             const nanoseconds length = for_program ? std::min(small_share(), std::max(sleep, (now - moved_) / 4))
-                                       : application_.often(now)
+                                       : leaves_it_to_application_
                                            ? longest_with_application
                                            : std::min(std::max(sleep, waited / 4), share_of(15, longest_if_taken));
             return sleep_from(backoff_, now, length, longest_with_application);
@@ -160,6 +162,9 @@ public:
         return share_of(30 * factor_after_many, longest_with_application * factor_after_many);
     }
     void found() noexcept {
+        if (leaves_it_to_application_) { // which finds the next one, and wants the processor for more than polls
+            return;
+        }
         progress::found(backoff_);
         sleeps_ = false;
         used_ = 0;
@@ -206,6 +211,7 @@ private:
     thence_backoff backoff_ = backoff_with(sleep_adjustment::longest, 200);
     base::waits_for_processor waits_;
     bool sleeps_ = false;
+    bool leaves_it_to_application_ = false; // at the last sleep
     sleep_adjustment adjustment_;
     application_polls application_;
     nanoseconds looked_ = 0;
