@@ -107,7 +107,8 @@ private:
 //    what a sleep costs: so the helper uses at most a 16th of a processor. If only plain operations of the program are
 //    outstanding, it uses a 31st; for a while after a poll that has moved data it polls more often, and where the
 //    program has not computed with an operation outstanding for a while, less often. If the application also polls
-//    often, as workers do between tasks, the helper sleeps for a millisecond, also after a poll that has found something.
+//    often, as workers do between tasks, the helper sleeps for a millisecond, also after a poll that has found
+//    something.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
