@@ -30,13 +30,14 @@
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
+#include <shared_mutex>
 #include <sys/prctl.h>
 #include <thread>
 #include <time.h>
 
 namespace thence::progress {
 
-std::mutex helper_in_progress;
+gate helper_in_progress;
 thread_local constinit bool on_helper_thread = false;
 constinit std::atomic<bool> nobody_polled{true};
 
@@ -57,6 +58,7 @@ std::atomic<bool> has_ended_{true}; // the thread calls no function of a user an
 // helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the
 // other.
 std::atomic<int> workers_inside_{0};
+std::mutex worker_polls_;                 // one worker at a time: more would only wait for each other inside MPI
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
 // A sleep that a worker can end.
@@ -121,7 +123,7 @@ void rest() noexcept {
 bool help(bool has_slept, bool for_program = false) noexcept {
     serve_started_streams(&stream_service::begin);
     {
-        const std::scoped_lock guard(helper_in_progress);
+        const std::shared_lock guard(helper_in_progress);
         if (for_program && helper_is_kept_out()) {
             return false;
         }
@@ -234,20 +236,27 @@ bool has_work() noexcept {
     return running_.load(std::memory_order_acquire) && any_outstanding();
 }
 
+// Returns false if another worker polls, or a thread cancels.
+bool poll_on_worker(bool has_computed) noexcept {
+    const std::unique_lock only_worker(worker_polls_, std::try_to_lock);
+    std::shared_lock guard(helper_in_progress, std::defer_lock);
+    if (!only_worker.owns_lock() || !guard.try_lock()) {
+        return false;
+    }
+    const in_place_of_helper polling;
+    if (has_computed) {
+        catch_up_after_sleep();
+    }
+    poll_sources(polled_from::outside);
+    return true;
+}
+
 // A poll of the helper, on a worker. `polled` is called if it was made, before callbacks run.
 // @return whether the helper still runs.
 template <class Polled> bool help_on_worker(bool has_computed, Polled &&polled) noexcept {
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
-    if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
-        {
-            const in_place_of_helper polling;
-            if (has_computed) {
-                catch_up_after_sleep();
-            }
-            poll_sources(polled_from::outside);
-        }
-        guard.unlock();
+    if (goes_on && poll_on_worker(has_computed)) {
         polled();
         run_sources(LONG_MAX);
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <shared_mutex>
 
 namespace thence::progress {
 
@@ -36,7 +37,7 @@ bool poll() noexcept {
     bool ran = false;
     if (!stopped()) {
         if (!helper_running()) {
-            const std::scoped_lock guard(helper_in_progress);
+            const std::shared_lock guard(helper_in_progress);
             const in_place_of_helper polling;
             poll_sources(polled_from::outside);
         }

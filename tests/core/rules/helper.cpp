@@ -6,6 +6,7 @@
 #include "core/continuation/request.hpp"
 #include "core/progress/helper_pauses.hpp"
 #include "core/progress/progress.hpp"
+#include "core/progress/source.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -134,7 +135,40 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     world.while_cancelling = nullptr;
 }
 
-// There the helper holds a lock that thence_cancel() takes.
+// With mpi_yield_when_idle Open MPI gives the processor away in a poll that finds nothing. A worker may get it, and
+// computes for a whole time slice before the helper leaves that poll.
+TEST_P(helper, holds_up_no_worker_while_it_is_inside_of_a_poll) {
+    static std::atomic<bool> is_inside{false};
+    static std::atomic<bool> leaves{false};
+    static std::atomic<int> polls_of_others{0};
+    is_inside = leaves = false;
+    static constexpr thence::progress::source blocks{"test", []() noexcept { return !leaves.load(); },
+                                                     [](thence::progress::polled_from where) noexcept {
+                                                         if (where == thence::progress::polled_from::outside &&
+                                                             !is_inside.exchange(true)) {
+                                                             leaves.wait(false);
+                                                         } else {
+                                                             ++polls_of_others;
+                                                         }
+                                                         return false;
+                                                     },
+                                                     [](long) noexcept { return 0L; }};
+    const cr c(THENCE_CR_ANY_THREAD); // starts the helper
+    ASSERT_TRUE(thence::progress::add_source(blocks));
+    thence::progress::engage();
+    EXPECT_TRUE(soon([] { return is_inside.load(); }));
+    int before = polls_of_others;
+    EXPECT_TRUE(thence::progress::help_between_tasks());
+    EXPECT_GT(polls_of_others, before);
+    before = polls_of_others;
+    EXPECT_NE(help_while_idle(), idle_help::ended);
+    EXPECT_GT(polls_of_others, before);
+    leaves = true;
+    leaves.notify_all();
+    thence::progress::remove_source(blocks);
+}
+
+// There the helper shares a lock that thence_cancel() wants alone.
 TEST_P(helper, runs_no_callback_inside_mpis_progress) {
     cr any(THENCE_CR_ANY_THREAD | THENCE_CR_IN_COMPLETION);
     cr application(THENCE_CR_IN_COMPLETION);
