@@ -6,11 +6,12 @@
 
 namespace thence::progress {
 
-// A lock for std::shared_lock and std::scoped_lock. Threads that let MPI make progress share it, so none of them waits for
-// another one, which may have lost its processor meanwhile: with mpi_yield_when_idle Open MPI gives it away in each poll.
+// A lock for std::shared_lock and std::scoped_lock. Threads that let MPI make progress share it, so none of them waits
+// for another one, which may have lost its processor meanwhile: with mpi_yield_when_idle Open MPI gives it away in each
+// poll.
 //
-// Invariant: who waits to have it alone holds `next_`, and nobody joins those who share it meanwhile. So that wait ends as
-// soon as the polls end that are under way.
+// Invariant: who waits to have it alone holds `next_`, and nobody joins those who share it meanwhile. So that wait ends
+// as soon as the polls end that are under way.
 class gate {
 public:
     void lock() {

@@ -57,9 +57,9 @@ private:
     const bool before_; // true: a callback of the helper itself does the work of an idle worker
 };
 
-// The helper, and who polls in its place, share it while they let MPI make progress. A thread that cancels has it alone.
-// Open MPI (4.1, 5.0) may complete a receive twice, and crash, if one thread cancels a receive that another thread
-// matches. The helper must not cause that in a program with one thread.
+// The helper, and who polls in its place, share it while they let MPI make progress. A thread that cancels has it
+// alone. Open MPI (4.1, 5.0) may complete a receive twice, and crash, if one thread cancels a receive that another
+// thread matches. The helper must not cause that in a program with one thread.
 extern gate helper_in_progress;
 
 // What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. `ended`: there is
