@@ -61,6 +61,9 @@ std::atomic<int> workers_inside_{0};
 std::mutex worker_polls_;                 // one worker at a time: more would only wait for each other inside MPI
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
+std::atomic<int> polls_of_workers_{0}; // since the last poll of the helper
+constexpr int very_often = 8;          // in a sleep of a millisecond
+
 // A sleep that a worker can end.
 std::mutex sleep_mutex_;
 std::condition_variable &sleep_ends_ = *new std::condition_variable;
@@ -223,8 +226,9 @@ void run() noexcept {
             continue;
         }
         for_others.begin(); // what this takes is not the cost of a look for others
+        const bool workers_poll = polls_of_workers_.exchange(0, std::memory_order_relaxed) >= very_often;
         if (help(has_slept)) {
-            pauses.found();
+            pauses.found(workers_poll);
             has_slept = false;
         } else {
             has_slept = pause_after_miss(pauses);
@@ -248,6 +252,7 @@ bool poll_on_worker(bool has_computed) noexcept {
         catch_up_after_sleep();
     }
     poll_sources(polled_from::outside);
+    polls_of_workers_.fetch_add(1, std::memory_order_relaxed);
     return true;
 }
 

@@ -107,8 +107,8 @@ private:
 //    what a sleep costs: so the helper uses at most a 16th of a processor. If only plain operations of the program are
 //    outstanding, it uses a 31st; for a while after a poll that has moved data it polls more often, and where the
 //    program has not computed with an operation outstanding for a while, less often. If the application also polls
-//    often, as workers do between tasks, the helper sleeps for a millisecond, also after a poll that has found
-//    something.
+//    often, as workers do between tasks, the helper sleeps for a millisecond. It does so also after a poll that has
+//    found something, if workers poll very often.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -162,8 +162,9 @@ public:
         }
         return share_of(30 * factor_after_many, longest_with_application * factor_after_many);
     }
-    void found() noexcept {
-        if (leaves_it_to_application_) { // which finds the next one, and wants the processor for more than polls
+    // `workers_poll`: so often that they find the next one sooner than a helper that takes their processor for that.
+    void found(bool workers_poll = false) noexcept {
+        if (leaves_it_to_application_ && workers_poll) {
             return;
         }
         progress::found(backoff_);

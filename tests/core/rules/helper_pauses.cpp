@@ -104,11 +104,11 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
     EXPECT_LT(with_application, 0.08);
 }
 
-// To spin after it has found something would take the processor from the application, which finds the next completion.
-TEST(helper_pauses, begin_with_no_spinning_beside_an_application_that_polls_where_no_processor_is_free) {
+// To spin after it has found something would take the processor from workers, which find the next completion.
+TEST(helper_pauses, begin_with_no_spinning_beside_workers_that_poll_where_no_processor_is_free) {
     thence::progress::helper_pauses pauses;
     thence::base::scripted_processors = []() noexcept { return true; };
-    const auto after_it_has_found_something = [&](bool application_polls) {
+    const auto after_it_has_found_something = [&](bool application_polls, bool workers_poll) {
         std::atomic<bool> not_polled{true};
         for (int i = 0; i < 40; ++i) {
             thence::progress::nanoseconds time = 0;
@@ -118,12 +118,13 @@ TEST(helper_pauses, begin_with_no_spinning_beside_an_application_that_polls_wher
             } while (time <= 0);
             std::this_thread::sleep_for(std::chrono::nanoseconds(time));
         }
-        pauses.found();
+        pauses.found(workers_poll);
         not_polled = !application_polls;
         return pauses.next(not_polled);
     };
-    EXPECT_EQ(after_it_has_found_something(true), thence::progress::helper_pauses::longest_with_application);
-    EXPECT_LE(after_it_has_found_something(false), 0) << "the application polls no more";
+    EXPECT_EQ(after_it_has_found_something(true, true), thence::progress::helper_pauses::longest_with_application);
+    EXPECT_LE(after_it_has_found_something(true, false), 0) << "not so often";
+    EXPECT_LE(after_it_has_found_something(false, true), 0) << "the application polls no more";
     thence::base::scripted_processors = nullptr;
 }
 
