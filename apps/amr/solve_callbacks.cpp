@@ -17,7 +17,6 @@
 #include <atomic>
 #include <deque>
 #include <queue>
-#include <thence/backoff.h>
 #include <thence/notify.h>
 #include <tuple>
 
@@ -245,15 +244,9 @@ private:
         }
     }
 
-    // Pauses after many polls that find nothing: other programs may want the processor.
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
-        check(thence_progress());
-        if (ready.next() != nullptr) {
-            thence_backoff_found(&backoff);
-        } else {
-            thence_backoff_pause(&backoff);
-        }
+        ready.poll();
     }
 
     Run &run;
@@ -263,7 +256,6 @@ private:
     const Epoch epoch;
     std::deque<Work> work; // nothing moves
     apps::ReadyQueue<std::priority_queue<Work *, std::vector<Work *>, Later>> ready;
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 
 } // namespace

@@ -4,7 +4,11 @@
 // raised the thread level, so a lock guards it.
 #pragma once
 
+#include "common/check.hpp"
+
 #include <mutex>
+#include <thence/backoff.h>
+#include <thence/thence.h>
 
 namespace apps {
 
@@ -31,6 +35,16 @@ public:
         return work;
     }
 
+    // Lets MPI make progress. Pauses after many polls that find nothing: other programs may want the processor.
+    void poll() {
+        check(thence_progress());
+        if (next() != nullptr) {
+            thence_backoff_found(&backoff);
+        } else {
+            thence_backoff_pause(&backoff);
+        }
+    }
+
 private:
     Pointer first() const {
         if (queue.empty()) {
@@ -45,6 +59,7 @@ private:
 
     std::mutex lock;
     Queue queue;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 
 } // namespace apps

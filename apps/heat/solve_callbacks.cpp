@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <queue>
-#include <thence/backoff.h>
 #include <thence/notify.h>
 #include <tuple>
 #include <vector>
@@ -171,15 +170,9 @@ private:
                                 notification_of(d, k), 1, 0, nullptr));
     }
 
-    // Pauses after many polls that find nothing: other programs may want the processor.
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
-        check(thence_progress());
-        if (ready.next() != nullptr) {
-            thence_backoff_found(&backoff);
-        } else {
-            thence_backoff_pause(&backoff);
-        }
+        ready.poll();
     }
 
     Run &run;
@@ -188,7 +181,6 @@ private:
     std::vector<Block> blocks;
     std::vector<Column> columns;
     apps::ReadyQueue<std::priority_queue<Block *, std::vector<Block *>, Later>> ready;
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 
 } // namespace

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <queue>
-#include <thence/backoff.h>
 #include <thence/notify.h>
 #include <vector>
 
@@ -119,22 +118,15 @@ private:
         run.recorder.add(message);
     }
 
-    // Pauses after many polls that find nothing: other programs may want the processor.
     void poll() {
         const Timed timed(run.recorder, Activity::poll);
-        check(thence_progress());
-        if (ready.next() != nullptr) {
-            thence_backoff_found(&backoff);
-        } else {
-            thence_backoff_pause(&backoff);
-        }
+        ready.poll();
     }
 
     Run &run;
     Link link;
     std::vector<Block> each;
     apps::ReadyQueue<std::queue<Block *>> ready; // the oldest first
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
 };
 
 } // namespace
