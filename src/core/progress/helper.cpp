@@ -37,7 +37,7 @@
 
 namespace thence::progress {
 
-gate helper_in_progress;
+writer_first_mutex helper_in_progress;
 thread_local constinit bool on_helper_thread = false;
 constinit std::atomic<bool> nobody_polled{true};
 

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
-#include "core/progress/gate.hpp"
+#include "core/progress/writer_first_mutex.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -60,7 +60,7 @@ private:
 // The helper, and who polls in its place, share it while they let MPI make progress. A thread that cancels has it
 // alone. Open MPI (4.1, 5.0) may complete a receive twice, and crash, if one thread cancels a receive that another
 // thread matches. The helper must not cause that in a program with one thread.
-extern gate helper_in_progress;
+extern writer_first_mutex helper_in_progress;
 
 // What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. `ended`: there is
 // nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. `may_last`: no other

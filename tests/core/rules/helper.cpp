@@ -116,15 +116,20 @@ TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
 }
 
 // Open MPI would crash if it matched a receive that is being cancelled.
-TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
+TEST_P(helper, and_workers_make_no_progress_while_another_thread_cancels) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
     attach_pending(n, c);
     const unsigned long long at_first = world.progress_calls;
     EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 10; })) << "it makes progress";
+    EXPECT_TRUE(thence::progress::help_between_tasks());
     int cancels = 0;
     world.while_cancelling = [&] {
         const unsigned long long before = world.progress_calls;
+        std::thread([] {
+            EXPECT_TRUE(thence::progress::help_between_tasks());
+            EXPECT_NE(help_while_idle(), idle_help::ended);
+        }).join();
         std::this_thread::sleep_for(20ms);
         EXPECT_EQ(world.progress_calls, before);
         ++cancels;
@@ -133,6 +138,23 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     EXPECT_EQ(cancels, 1);
     EXPECT_TRUE(soon([&] { return n.runs == 1; }));
     world.while_cancelling = nullptr;
+}
+
+// As the cancel function of a generalized request may.
+TEST_P(helper, is_kept_out_by_a_cancel_inside_of_another_one) {
+    MPI_Request outer = world.start();
+    MPI_Request inner = world.start();
+    int cancels = 0;
+    world.while_cancelling = [&] {
+        if (++cancels == 1) {
+            EXPECT_EQ(MPI_Cancel(&inner), MPI_SUCCESS);
+        }
+    };
+    EXPECT_EQ(MPI_Cancel(&outer), MPI_SUCCESS);
+    EXPECT_EQ(cancels, 2);
+    world.while_cancelling = nullptr;
+    MPI_Request both[] = {outer, inner};
+    EXPECT_EQ(MPI_Waitall(2, both, MPI_STATUSES_IGNORE), MPI_SUCCESS);
 }
 
 // With mpi_yield_when_idle Open MPI gives the processor away in a poll that finds nothing. A worker may get it, and

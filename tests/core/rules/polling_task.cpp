@@ -107,6 +107,27 @@ TEST_P(polling_task, is_not_started_while_nothing_is_outstanding_or_a_helper_doe
     EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
 }
 
+// Open MPI would crash if it matched a receive that is being cancelled.
+TEST_P(polling_task, makes_no_progress_while_another_thread_cancels) {
+    cr c;
+    note n;
+    attach_pending(n, c);
+    const unsigned long long at_first = world.progress_calls;
+    progress::require_polling_task(progress::run_by::application);
+    EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 3; }));
+    unsigned long long after = 0;
+    world.while_cancelling = [&] {
+        const unsigned long long before = world.progress_calls;
+        std::this_thread::sleep_for(20ms); // many turns
+        after = world.progress_calls - before;
+    };
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_EQ(after, 0);
+    EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+    world.while_cancelling = nullptr;
+    EXPECT_TRUE(soon([] { return polling == 0; }));
+}
+
 // The helper finds the completion, and may not run the callback.
 TEST_P(polling_task, runs_what_a_helper_may_not_run) {
     cr c;
