@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
 // futex, so it never wakes an idle process. While something is outstanding it polls, and pauses after polls that find
-// nothing (helper_pauses.hpp). After a poll that ran something it spins again. Idle workers of a task runtime poll in
-// its place, which needs no change of threads.
+// nothing (helper_pauses.hpp). Idle workers of a task runtime poll in its place, which needs no change of threads.
 #include "core/progress/progress.hpp"
 
 #include "core/base/processors.hpp"
@@ -58,11 +57,9 @@ std::atomic<bool> has_ended_{true}; // the thread calls no function of a user an
 // helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the
 // other.
 std::atomic<int> workers_inside_{0};
-std::mutex worker_polls_;                 // one worker at a time: more would only wait for each other inside MPI
-std::atomic<bool> workers_helped_{false}; // since the helper last asked
-
-std::atomic<int> polls_of_workers_{0}; // since the last poll of the helper
-constexpr int very_often = 8;          // in a sleep of a millisecond
+std::mutex worker_polls_;                      // one worker at a time: more would only wait for each other inside MPI
+std::atomic<bool> idle_workers_helped_{false}; // since the helper last asked
+std::atomic<long> polls_of_workers_{0};        // since the helper last asked
 
 // A sleep that a worker can end.
 std::mutex sleep_mutex_;
@@ -100,9 +97,13 @@ bool pause_for(nanoseconds time) noexcept {
 
 // After a poll that found nothing. @return whether it slept.
 bool pause_after_miss(helper_pauses &pauses) noexcept {
-    const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
-    // The workers find the next completion sooner, and want the processor.
-    return pause_for(workers_helped ? sleep_adjustment::longest : pauses.next(nobody_polled));
+    if (idle_workers_helped_.exchange(false, std::memory_order_relaxed)) {
+        // They find the next completion sooner, and want the processor. They do not end this sleep.
+        const timespec pause{0, pauses.beside_idle_workers()};
+        nanosleep(&pause, nullptr);
+        return true;
+    }
+    return pause_for(pauses.next(nobody_polled));
 }
 
 void rest() noexcept {
@@ -226,9 +227,8 @@ void run() noexcept {
             continue;
         }
         for_others.begin(); // what this takes is not the cost of a look for others
-        const bool workers_poll = polls_of_workers_.exchange(0, std::memory_order_relaxed) >= very_often;
         if (help(has_slept)) {
-            pauses.found(workers_poll);
+            pauses.found(polls_of_workers_.exchange(0, std::memory_order_relaxed));
             has_slept = false;
         } else {
             has_slept = pause_after_miss(pauses);
@@ -256,13 +256,11 @@ bool poll_on_worker(bool has_computed) noexcept {
     return true;
 }
 
-// A poll of the helper, on a worker. `polled` is called if it was made, before callbacks run.
-// @return whether the helper still runs.
-template <class Polled> bool help_on_worker(bool has_computed, Polled &&polled) noexcept {
+// A poll of the helper, on a worker. @return whether the helper still runs.
+bool help_on_worker(bool has_computed) noexcept {
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
     if (goes_on && poll_on_worker(has_computed)) {
-        polled();
         run_sources(LONG_MAX);
     }
     workers_inside_.fetch_sub(1, std::memory_order_release);
@@ -276,17 +274,11 @@ idle_help help_while_idle() noexcept {
         return idle_help::ended;
     }
     const bool may_last = base::processors_are_mostly_free(read_clock());
+    idle_workers_helped_.store(true, std::memory_order_relaxed);
     if (!may_last) {
-        end_sleep(); // the worker leaves before the sleep would end
+        end_sleep(); // of a millisecond, perhaps: the worker leaves before that
     }
-    // Where others want the processor, the helper sleeps as it does beside workers that poll between tasks.
-    const bool goes_on = help_on_worker(false, [may_last] {
-        if (may_last) {
-            workers_helped_.store(true, std::memory_order_relaxed);
-        } else {
-            note_poll_of_application();
-        }
-    });
+    const bool goes_on = help_on_worker(false);
     return !goes_on ? idle_help::ended : may_last ? idle_help::may_last : idle_help::goes_on;
 }
 
@@ -294,7 +286,8 @@ bool help_between_tasks() noexcept {
     if (!has_work()) {
         return false;
     }
-    return help_on_worker(true, note_poll_of_application);
+    note_poll_of_application();
+    return help_on_worker(true);
 }
 
 void helper_set_up(bool told_of_finalize) {

@@ -67,9 +67,14 @@ public:
         if (polled) {
             usual_ += (std::min(now - last_, rarely) - usual_) / 4;
             last_ = now;
+            stopped_ = false;
         }
     }
-    bool often(nanoseconds now) const noexcept { return usual_ <= often_enough && now - last_ <= 2 * usual_; }
+    bool often(nanoseconds now) const noexcept {
+        return !stopped_ && usual_ <= often_enough && now - last_ <= 2 * usual_;
+    }
+    // It polls no more, until a look says otherwise.
+    void stop() noexcept { stopped_ = true; }
 
     static constexpr nanoseconds often_enough = 4000000; // 4 ms
     static constexpr nanoseconds rarely = 16000000;
@@ -78,6 +83,31 @@ private:
     nanoseconds last_ = 0;
     // The time between two looks at which it had polled: no less than that between its polls.
     nanoseconds usual_ = rarely;
+    bool stopped_ = false;
+};
+
+// Whether workers of a task runtime poll so often that they find the next completion sooner than a helper that takes
+// their processor for that.
+class worker_polls {
+public:
+    // `polls`: since the last call. One answer holds for a millisecond.
+    bool very_often(long polls, nanoseconds now) noexcept {
+        polls_ += polls;
+        if (now - since_ >= period) {
+            very_often_ = polls_ * rarely_enough >= now - since_;
+            polls_ = 0;
+            since_ = now;
+        }
+        return very_often_;
+    }
+
+    static constexpr nanoseconds period = 1000000;
+    static constexpr nanoseconds rarely_enough = 200000; // from one poll to the next
+
+private:
+    nanoseconds since_ = 0;
+    long polls_ = 0;
+    bool very_often_ = false;
 };
 
 // Whether a poll has moved data of operations for which no call of MPI tells whether anything was found: then it works
@@ -107,8 +137,8 @@ private:
 //    what a sleep costs: so the helper uses at most a 16th of a processor. If only plain operations of the program are
 //    outstanding, it uses a 31st; for a while after a poll that has moved data it polls more often, and where the
 //    program has not computed with an operation outstanding for a while, less often. If the application also polls
-//    often, as workers do between tasks, the helper sleeps for a millisecond. It does so also after a poll that has
-//    found something, if workers poll very often.
+//    often, as workers do between tasks, the helper sleeps for a millisecond. If workers poll very often, the helper
+//    goes on with its sleeps after a poll that has found something, and does not spin.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
@@ -123,11 +153,9 @@ public:
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
         look_at_others(now);
         const nanoseconds waited = now - backoff_.since;
-        const bool taken = now < backoff_.shared || now < taken_until_;
-        leaves_it_to_application_ = taken && !for_program && application_.often(now);
-        if (taken) {
+        if (is_taken(now)) {
             const nanoseconds length = for_program ? std::min(small_share(), std::max(sleep, (now - moved_) / 4))
-                                       : leaves_it_to_application_
+                                       : application_.often(now)
                                            ? longest_with_application
                                            : std::min(std::max(sleep, waited / 4), share_of(15, longest_if_taken));
             return sleep_from(backoff_, now, length, longest_with_application);
@@ -162,14 +190,22 @@ public:
         }
         return share_of(30 * factor_after_many, longest_with_application * factor_after_many);
     }
-    // `workers_poll`: so often that they find the next one sooner than a helper that takes their processor for that.
-    void found(bool workers_poll = false) noexcept {
-        if (leaves_it_to_application_ && workers_poll) {
+    // The length of a sleep beside idle workers, which poll in place of the helper, but for a short time only. So the
+    // next sleeps are short, too, until the application polls again.
+    nanoseconds beside_idle_workers() noexcept {
+        application_.stop();
+        return sleep_adjustment::longest;
+    }
+    // `polls_of_workers`: since the last call.
+    void found(long polls_of_workers = 0) noexcept {
+        const nanoseconds now = read_clock();
+        used_ = 0; // what has run is not the cost of a sleep
+        if (workers_.very_often(polls_of_workers, now) && is_taken(now)) {
+            backoff_.due = now;
             return;
         }
         progress::found(backoff_);
         sleeps_ = false;
-        used_ = 0;
     }
 
     // The program computes while something is outstanding, so it needs help.
@@ -191,6 +227,8 @@ private:
     static constexpr nanoseconds looks_every = 1000000;
     static constexpr nanoseconds taken_for = 5000000; // threads of a program that computes in short tasks come and go
 
+    // Others want the processor of the helper, or all processors.
+    bool is_taken(nanoseconds now) const noexcept { return now < backoff_.shared || now < taken_until_; }
     void look_at_others(nanoseconds now) noexcept {
         if (now - looked_ < looks_every) {
             return;
@@ -213,9 +251,9 @@ private:
     thence_backoff backoff_ = backoff_with(sleep_adjustment::longest, 200);
     base::waits_for_processor waits_;
     bool sleeps_ = false;
-    bool leaves_it_to_application_ = false; // at the last sleep
     sleep_adjustment adjustment_;
     application_polls application_;
+    worker_polls workers_;
     nanoseconds looked_ = 0;
     nanoseconds taken_until_ = 0;
     nanoseconds moved_ = 0;

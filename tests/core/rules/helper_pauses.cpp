@@ -104,28 +104,68 @@ TEST(helper_pauses, uses_a_small_part_of_a_processor_where_none_is_free) {
     EXPECT_LT(with_application, 0.08);
 }
 
-// To spin after it has found something would take the processor from workers, which find the next completion.
-TEST(helper_pauses, begin_with_no_spinning_beside_workers_that_poll_where_no_processor_is_free) {
+constexpr auto millisecond = thence::progress::helper_pauses::longest_with_application;
+
+// A helper where others want the processor, of which 40 polls have found nothing.
+struct beside_others {
     thence::progress::helper_pauses pauses;
-    thence::base::scripted_processors = []() noexcept { return true; };
-    const auto after_it_has_found_something = [&](bool application_polls, bool workers_poll) {
-        std::atomic<bool> not_polled{true};
+    std::atomic<bool> not_polled{true};
+
+    explicit beside_others(bool application_polls) {
+        thence::base::scripted_processors = []() noexcept { return true; };
+        pauses.found(); // polls of workers are counted from here
         for (int i = 0; i < 40; ++i) {
-            thence::progress::nanoseconds time = 0;
-            do {
-                not_polled = !application_polls;
-                time = pauses.next(not_polled);
-            } while (time <= 0);
-            std::this_thread::sleep_for(std::chrono::nanoseconds(time));
+            sleep(next(application_polls));
         }
-        pauses.found(workers_poll);
-        not_polled = !application_polls;
-        return pauses.next(not_polled);
-    };
-    EXPECT_EQ(after_it_has_found_something(true, true), thence::progress::helper_pauses::longest_with_application);
-    EXPECT_LE(after_it_has_found_something(true, false), 0) << "not so often";
-    EXPECT_LE(after_it_has_found_something(false, true), 0) << "the application polls no more";
-    thence::base::scripted_processors = nullptr;
+    }
+    ~beside_others() { thence::base::scripted_processors = nullptr; }
+    static void sleep(thence::progress::nanoseconds time) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(time));
+    }
+    // The next sleep.
+    thence::progress::nanoseconds next(bool application_polls) {
+        thence::progress::nanoseconds time = 0;
+        do {
+            not_polled = !application_polls;
+            time = pauses.next(not_polled);
+        } while (time <= 0);
+        return time;
+    }
+    // Whether it spins after it has found something.
+    bool spins_after(long polls_of_workers) {
+        pauses.found(polls_of_workers);
+        return pauses.next(not_polled) <= 0;
+    }
+};
+
+// To spin after it has found something would take the processor from workers, which find the next completion.
+TEST(helper_pauses, have_no_spinning_beside_workers_that_poll_very_often_where_no_processor_is_free) {
+    beside_others helper(true);
+    bool spins_after_the_second = true;
+    for (bool in_a_row = false; !in_a_row;) {
+        const auto begun = thence::base::read_clock();
+        EXPECT_FALSE(helper.spins_after(1000000));
+        spins_after_the_second = helper.spins_after(0); // no worker has polled between
+        in_a_row = thence::base::read_clock() - begun < millisecond / 2;
+    }
+    EXPECT_FALSE(spins_after_the_second);
+    EXPECT_EQ(helper.next(true), millisecond);
+    beside_others::sleep(2 * millisecond);
+    EXPECT_TRUE(helper.spins_after(8)) << "each 250 us: not so often";
+    thence::base::scripted_processors = []() noexcept { return false; };
+    thence::progress::helper_pauses alone;
+    alone.found(1000000);
+    std::atomic<bool> not_polled{true};
+    EXPECT_LE(alone.next(not_polled), 0) << "a processor is free";
+}
+
+// An idle worker polls for a short time, and nobody polls after that.
+TEST(helper_pauses, are_short_after_idle_workers_have_polled) {
+    beside_others helper(true);
+    EXPECT_EQ(helper.next(true), millisecond);
+    beside_others::sleep(helper.pauses.beside_idle_workers());
+    EXPECT_LE(helper.next(false), thence::progress::helper_pauses::longest_if_taken);
+    EXPECT_EQ(helper.next(true), millisecond) << "workers poll between tasks again";
 }
 
 void use_processor(thence::base::nanoseconds time) {
