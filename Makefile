@@ -50,7 +50,7 @@ test-matrix: ## all tests on every MPI, and those that take long
 	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) --full
 
-test-sanitize: ## tests on the fake MPI with address, undefined-behaviour and thread sanitizers
+test-sanitize: ## tests that need no real MPI with address, undefined-behaviour and thread sanitizers
 	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) asan tsan
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long until an active message is handled on a rank that computes in tasks of 1 ms, all of its workers busy: as many as the
-// machine has processors. They make progress only between tasks. With the helper thread, and without: then the message waits for the
-// next worker that ends a task.
+// How long until an active message is handled on a rank that computes in tasks of 1 ms, all of its workers busy: as
+// many as the machine has processors. They make progress only between tasks. With the helper thread, and without: then
+// the message waits for the next worker that ends a task.
 //
-// The limit is the same while all workers sleep: how long the helper thread takes to notice the message and to handle it.
+// The limit is the same while all workers sleep: how long the helper thread takes to notice the message and to handle
+// it.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NPB BT-MZ (apps/bt_mz), class W: the variants with continuations compared with fork-join. Fork-join runs twice, with
-// threads that spin and with threads that sleep at barriers, and the faster run counts. Beside each bar stands what plain MPI
-// reaches in the same order, by MPI_Waitsome, and the limit: what the slowest rank computes, as the zones report it.
+// threads that spin and with threads that sleep at barriers, and the faster run counts. Beside each bar stands what
+// plain MPI reaches in the same order, by MPI_Waitsome, and the limit: what the slowest rank computes, as the zones
+// report it.
 #include "judges/bt_mz.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/checksum.hpp"
@@ -63,8 +64,8 @@ void one(measure::work &work) {
     work.result("checksum", norms.of_all(MPI_COMM_WORLD));
 }
 
-// Runs all variants alternately, and adds a figure for each against fork-join. Each variant has the thread level that the
-// application asks for.
+// Runs all variants alternately, and adds a figure for each against fork-join. Each variant has the thread level that
+// the application asks for.
 void compare(measure::session &session, const shape &of) {
     const int steps = session.quick() ? 20 : 60;
     const auto run = [&](std::size_t v, const std::string &waiting) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tiled Cholesky factorization and the reduction of a band matrix in every mode of completion, on 2 ranks, as in figures 7
-// to 9 of Biddiscombe et al. 2025. The baseline is the same algorithm with blocking MPI calls. Repetitions of all modes
-// alternate within one run. There is no bar. `--plot` draws the speed by method and flags.
+// The tiled Cholesky factorization and the reduction of a band matrix in every mode of completion, on 2 ranks, as in
+// figures 7 to 9 of Biddiscombe et al. 2025. The baseline is the same algorithm with blocking MPI calls. Repetitions of
+// all modes alternate within one run. There is no bar. `--plot` draws the speed by method and flags.
 #include "measure/benchmark.hpp"
 #include "measure/every_mode.hpp"
 #include "measure/slowest.hpp"
@@ -19,7 +19,8 @@
 
 namespace {
 
-// Runs the baseline and then each mode, in rounds, and reports medians. Every one is a function that returns its seconds.
+// Runs the baseline and then each mode, in rounds, and reports medians. Every one is a function that returns its
+// seconds.
 void compare(measure::work &work, const std::function<double()> &baseline,
              const std::function<double(const thence::completion_mode &)> &with_mode) {
     const std::vector<std::string> modes = measure::every_mode();

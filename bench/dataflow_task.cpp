@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost of a task with data dependences, compared with `task depend` of the OpenMP of this compiler, with as many threads.
-// Rounds of both alternate in one process, so that other load on the machine meets both.
+// The cost of a task with data dependences, compared with `task depend` of the OpenMP of this compiler, with as many
+// threads. Rounds of both alternate in one process, so that other load on the machine meets both.
 //
-// In `chains` each task changes the data that one of 64 sets of addresses stands for: 64 chains of tasks. In `chain` there is
-// one set. In `readers` all tasks read one set, so none waits for another one; there OpenMP's libgomp makes no task once 64
-// for each thread wait, but calls the body.
+// In `chains` each task changes the data that one of 64 sets of addresses stands for: 64 chains of tasks. In `chain`
+// there is one set. In `readers` all tasks read one set, so none waits for another one; there OpenMP's libgomp makes no
+// task once 64 for each thread wait, but calls the body.
 #include "measure/benchmark.hpp"
 
 #include <thence/dataflow.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A send and a receive that are enqueued on a host queue, compared with the same through plain MPI calls. All threads count:
-// the one that enqueues and then synchronizes, that of oneTBB which works the queue off, and the helper thread.
+// A send and a receive that are enqueued on a host queue, compared with the same through plain MPI calls. All threads
+// count: the one that enqueues and then synchronizes, that of oneTBB which works the queue off, and the helper thread.
 #include "measure/benchmark.hpp"
 #include "measure/message_pairs.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heat (apps/heat) on two processors: the best variant with tasks compared with fork-join and with MPI only, on a plate that
-// costs the same everywhere, and on one of which half is five times as expensive. Then four independent plates.
+// heat (apps/heat) on two processors: the best variant with tasks compared with fork-join and with MPI only, on a plate
+// that costs the same everywhere, and on one of which half is five times as expensive. Then four independent plates.
 //
-// MPI only has one thread a rank, and its ranks are bound as the launcher does it, which is best for it. A rank with more
-// threads is not bound.
+// MPI only has one thread a rank, and its ranks are bound as the launcher does it, which is best for it. A rank with
+// more threads is not bound.
 //
-// Where work is imbalanced, tasks have the two shapes that a user of two processors chooses. Two ranks of which each may use
-// both processors exchange messages, as MPI only does; they have the bar. One rank with a thread for each processor shares
-// all work among all processors and exchanges no messages; it is shown beside. MPI only cannot do so: it has a rank for each
-// processor, and a rank has one half of the plate.
+// Where work is imbalanced, tasks have the two shapes that a user of two processors chooses. Two ranks of which each
+// may use both processors exchange messages, as MPI only does; they have the bar. One rank with a thread for each
+// processor shares all work among all processors and exchanges no messages; it is shown beside. MPI only cannot do so:
+// it has a rank for each processor, and a rank has one half of the plate.
 #include "heat/compare.hpp"
 #include "heat/plates.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that waits in MPI_Recv, in a program that knows nothing of Thence: the share of a processor that it uses, and how
-// late it is, as MPI waits and under `thence run --wait=sleep`.
+// A rank that waits in MPI_Recv, in a program that knows nothing of Thence: the share of a processor that it uses, and
+// how late it is, as MPI waits and under `thence run --wait=sleep`.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "measure/hosts.hpp"
@@ -31,7 +31,8 @@ double late(int rank, nanoseconds pause) {
     return static_cast<double>(sent) / 1000;
 }
 
-// The parameter `milliseconds`: how long rank 0 waits at first. The result `late` is there if both ranks run on one host.
+// The parameter `milliseconds`: how long rank 0 waits at first. The result `late` is there if both ranks run on one
+// host.
 void waits(measure::work &work) {
     const nanoseconds time = 1'000'000 * work.parameter("milliseconds");
     const nanoseconds used = measure::processor_time();

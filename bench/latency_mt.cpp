@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The application latency_mt (apps/latency_mt) for 8 B and 8 messages in flight: fibers compared with threads. Each run is two
-// processes of its own, so that no thread of one variant takes time from the other, and the variants alternate.
+// The application latency_mt (apps/latency_mt) for 8 B and 8 messages in flight: fibers compared with threads. Each run
+// is two processes of its own, so that no thread of one variant takes time from the other, and the variants alternate.
 //
 // Threads that spin are fast until the system takes a core away from one of them. On two cores that happens after some
 // milliseconds, and from then on a message waits for whole time slices. So threads are measured twice: in runs that end
-// before it, spinning or yielding, whichever is faster, which is the best that they reach; and in longer runs, yielding.
+// before it, spinning or yielding, whichever is faster, which is the best that they reach; and in longer runs,
+// yielding.
 //
-// The limit is one thread without fibers, which waits for all messages in MPI_Waitany: it makes the same calls to send and
-// receive, and has nothing to switch.
+// The limit is one thread without fibers, which waits for all messages in MPI_Waitany: it makes the same calls to send
+// and receive, and has nothing to switch.
 #include "judges/latency_mt.hpp"
 #include "measure/benchmark.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking operations around computation that takes as long as the transfer, in a program that knows nothing of Thence:
-// how much of the transfer is hidden, as the program is and under `thence run --progress`.
+// Nonblocking operations around computation that takes as long as the transfer, in a program that knows nothing of
+// Thence: how much of the transfer is hidden, as the program is and under `thence run --progress`.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "measure/clock.hpp"

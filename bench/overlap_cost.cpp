@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `thence run --progress` costs an unchanged program that has nothing to overlap: NPB BT-MZ by MPI alone, and short
-// messages. Where MPI has a switch of its own for progress, that runs, too.
+// What `thence run --progress` costs an unchanged program that has nothing to overlap: NPB BT-MZ by MPI alone, and
+// short messages. Where MPI has a switch of its own for progress, that runs, too.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "measure/limit.hpp"

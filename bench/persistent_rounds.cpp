@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rounds of persistent receives with a continuation each. The cost per continuation must not grow with the number of
-// receives. Persistent requests whose continuation has run, and which the program has neither tested nor restarted, must
-// not slow MPI_Test and MPI_Waitall on other requests.
+// receives. Persistent requests whose continuation has run, and which the program has neither tested nor restarted,
+// must not slow MPI_Test and MPI_Waitall on other requests.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 
@@ -19,8 +19,8 @@ int nothing(int, MPI_Status *, void *) {
     return MPI_SUCCESS;
 }
 
-// Persistent receives from self on a communicator of their own. Messages are sent in the order of the receives, so that MPI
-// matches each with the first receive of its queue.
+// Persistent receives from self on a communicator of their own. Messages are sent in the order of the receives, so that
+// MPI matches each with the first receive of its queue.
 class receives {
 public:
     explicit receives(long count) : requests_(count), buffers_(count) {

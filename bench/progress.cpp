@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads of the memory of a rank that computes and calls no MPI (Zhou et al., figure 8 and progress.c): rank 0 starts
-// 1,024 MPI_Get in an epoch of passive target synchronization, and its unlock waits for them. The time of the epoch with
-// a progress thread on the target, and with calls of thence_progress between pieces of the computation, is compared with
-// that without progress. The three alternate, so other load on the machine meets all.
+// 1,024 MPI_Get in an epoch of passive target synchronization, and its unlock waits for them. The time of the epoch
+// with a progress thread on the target, and with calls of thence_progress between pieces of the computation, is
+// compared with that without progress. The three alternate, so other load on the machine meets all.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "measure/library.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The benchmarks of the Python package: bindings/python/bench/python_bench.py measures, this program judges one of them.
-// THENCE_BENCH_PYTHON is its name.
+// The benchmarks of the Python package: bindings/python/bench/python_bench.py measures, this program judges one of
+// them. THENCE_BENCH_PYTHON is its name.
 #include "measure/benchmark.hpp"
 #include "measure/process.hpp"
 

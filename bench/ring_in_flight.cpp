@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring benchmark with 32, 64 and 128 rings in flight on each rank, 1,000 of them, as in section 4 of Biddiscombe et al.
-// 2025: with more requests in flight, a call of MPI_Testsome over all of them takes longer. There is no bar. `--plot` draws
-// the rates by the number of rings.
+// The ring benchmark with 32, 64 and 128 rings in flight on each rank, 1,000 of them, as in section 4 of Biddiscombe et
+// al. 2025: with more requests in flight, a call of MPI_Testsome over all of them takes longer. There is no bar.
+// `--plot` draws the rates by the number of rings.
 #include "ring/compare.hpp"
 
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Applications on simulated ranks (SimGrid's SMPI): simulated time of the variant with callbacks against the variant of
-// MPI only. scripts/simulate.py runs the programs of the preset smpi; nothing is measured here, the costs of computation
-// are given, so all figures repeat exactly. docs/guide/simulation.md says what is simulated and what is not.
+// MPI only. scripts/simulate.py runs the programs of the preset smpi; nothing is measured here, the costs of
+// computation are given, so all figures repeat exactly. docs/guide/simulation.md says what is simulated and what is
+// not.
 #include "judges/simulated_scale.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/process.hpp"
@@ -137,8 +138,8 @@ std::string text(const char *format, auto... values) {
     return buffer;
 }
 
-// What no order of work can be faster than; nothing if the benchmark knows no such time. Noise makes a rank slower and faster
-// by turns, so that its computation has no time that is known before.
+// What no order of work can be faster than; nothing if the benchmark knows no such time. Noise makes a rank slower and
+// faster by turns, so that its computation has no time that is known before.
 std::optional<shortest> shortest_run(simulator &simulate, const application &app, const situation &in, int ranks,
                                      const char *latency) {
     if (std::string(app.program) == "heat_plates") {

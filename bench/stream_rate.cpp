@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages per second of two threads, each on the communicator of its own stream, compared with both threads on
-// MPI_COMM_WORLD (Zhou et al., figure 4). 8 bytes to self, 64 messages in flight in each thread. The two are measured in
-// alternate rounds, so other load on the machine meets both.
+// MPI_COMM_WORLD (Zhou et al., figure 4). 8 bytes to self, 64 messages in flight in each thread. The two are measured
+// in alternate rounds, so other load on the machine meets both.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 

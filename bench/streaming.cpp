@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The application streaming on two hosts with a rank each and a delay between them: tasks that write blocks with notifications
-// (TAGASPI) against tasks that send them (TAMPI) and against MPI only, over the size of blocks. Each variant has processes of its
-// own, with the thread level that the application asks for; all sizes of blocks alternate in them.
+// The application streaming on two hosts with a rank each and a delay between them: tasks that write blocks with
+// notifications (TAGASPI) against tasks that send them (TAMPI) and against MPI only, over the size of blocks. Each
+// variant has processes of its own, with the thread level that the application asks for; all sizes of blocks alternate
+// in them.
 #include "judges/streaming.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"

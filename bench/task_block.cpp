@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A receive that blocks its task, since the message comes later: the task is blocked, other tasks run, one of them sends
-// the message, and the task goes on. Compared with completing the same receive with MPI_Wait, which blocks the thread.
+// A receive that blocks its task, since the message comes later: the task is blocked, other tasks run, one of them
+// sends the message, and the task goes on. Compared with completing the same receive with MPI_Wait, which blocks the
+// thread.
 #include "measure/benchmark.hpp"
 #include "measure/self_receive.hpp"
 #include "tasks/flow_on_caller.hpp"
@@ -44,8 +45,8 @@ void fiber(measure::work &work) {
     thence_task_runtime_remove(&thence::fibers::task_runtime());
 }
 
-// Two tasks of one thread send each other a message in turns. Each posts its receive before it sends, and is blocked until
-// the other one has got that message and answers.
+// Two tasks of one thread send each other a message in turns. Each posts its receive before it sends, and is blocked
+// until the other one has got that message and answers.
 void flow(measure::work &work) {
     const measure::flow_runtime runtime;
     measure::flow_on_caller team;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message arrives for a task, while all threads of rank 0 sleep; settings are the default ones. Measured is the time from
-// its sending until a task that depends on that task begins. It is compared with a thread that blocks in MPI_Wait. A second
-// figure is the processor time of an idle second, compared with a thread that tests every 100 us, TAMPI's period.
+// A message arrives for a task, while all threads of rank 0 sleep; settings are the default ones. Measured is the time
+// from its sending until a task that depends on that task begins. It is compared with a thread that blocks in MPI_Wait.
+// A second figure is the processor time of an idle second, compared with a thread that tests every 100 us, TAMPI's
+// period.
 //
 // Rank 1 sleeps, then sends the current time. Both ranks read the same clock of one machine.
 #include "measure/benchmark.hpp"
@@ -71,9 +72,9 @@ nanoseconds pause_of(int round) {
     return 2000000LL + 2000000LL * (round * 7 % 10); // not periodic
 }
 
-// The time until oneTBB begins a task that another thread adds to an arena, without MPI, and without tasks of ours. As in
-// taskwait, the thread that waits is suspended in the arena. The workers have been idle for 2 to 20 ms.
-// `workers`: as many as those of the flow.
+// The time until oneTBB begins a task that another thread adds to an arena, without MPI, and without tasks of ours. As
+// in taskwait, the thread that waits is suspended in the arena. The workers have been idle for 2 to 20 ms. `workers`:
+// as many as those of the flow.
 double begin_of_a_task(int count, int workers) {
     ::tbb::task_arena arena(workers + 1, 1);
     std::vector<double> found;

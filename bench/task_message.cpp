@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost of a message to self whose receive and send are bound to tasks with TAMPI_Iwait. The cost of the same tasks
-// without MPI is subtracted. What remains is compared with plain MPI calls: as many receives and sends, and MPI_Waitall.
+// without MPI is subtracted. What remains is compared with plain MPI calls: as many receives and sends, and
+// MPI_Waitall.
 #include "measure/benchmark.hpp"
 
 #ifndef THENCE_BENCH_WITHOUT // compiled a second time, without Thence, as task_message_plain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost of a message that is bound to data-flow tasks with TAMPI_Iwait, while 10,000 other tasks wait for messages. It is
-// compared with the same message while no other task waits.
+// The cost of a message that is bound to data-flow tasks with TAMPI_Iwait, while 10,000 other tasks wait for messages.
+// It is compared with the same message while no other task waits.
 //
 // The other messages use a communicator of their own, so that the cost of MPI's matching does not grow.
 #include "measure/benchmark.hpp"

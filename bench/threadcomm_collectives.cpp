@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier and a sum of 8 bytes between the 2 or 4 threads of a process on a thread communicator. Beside it: MPICH's own
-// thread communicator where the MPI has it, in alternate blocks, and in a run of its own plain MPI between as many processes.
+// thread communicator where the MPI has it, in alternate blocks, and in a run of its own plain MPI between as many
+// processes.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "threadcomm/team.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ping-pong on a thread communicator, between two threads of a process and between two processes (Zhou et al., figure 7).
-// Beside it: MPICH's own thread communicator where the MPI has it, a ring without matching, and between processes plain
-// messages of MPI. Blocks of all of them alternate, so that other load on the machine meets all.
+// A ping-pong on a thread communicator, between two threads of a process and between two processes (Zhou et al., figure
+// 7). Beside it: MPICH's own thread communicator where the MPI has it, a ring without matching, and between processes
+// plain messages of MPI. Blocks of all of them alternate, so that other load on the machine meets all.
 #include "measure/benchmark.hpp"
 #include "measure/round_trip.hpp"
 #include "threadcomm/lane.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How late the helper thread runs a callback, by the time for which nothing has arrived: its pauses grow with that time.
-// On an idle machine, and beside one busy process per processor. There is no bar. `--plot` draws both.
+// How late the helper thread runs a callback, by the time for which nothing has arrived: its pauses grow with that
+// time. On an idle machine, and beside one busy process per processor. There is no bar. `--plot` draws both.
 #include "measure/benchmark.hpp"
 #include "measure/busy_processes.hpp"
 #include "wake/message.hpp"

@@ -2,8 +2,8 @@
 // The application wavefront on two ranks: each line, or each 8 lines, of a grid of 2,000 columns is a message on the
 // critical path. Callbacks and coroutines are compared with MPI_Recv and MPI_Send.
 //
-// The variants alternate in one process, after every millisecond or two. A launch of ranks takes half a second, and where the
-// system then runs them changes a cost of a microsecond for each message by more than the variants differ.
+// The variants alternate in one process, after every millisecond or two. A launch of ranks takes half a second, and
+// where the system then runs them changes a cost of a microsecond for each message by more than the variants differ.
 #include "judges/wavefront.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"
@@ -30,8 +30,8 @@ wavefront::Settings settings_of(long lines_per_message) {
     return settings;
 }
 
-// Seconds of the slower rank. For `computation` each rank has as many columns as a grid of its own. A wrong value ends the
-// program.
+// Seconds of the slower rank. For `computation` each rank has as many columns as a grid of its own. A wrong value ends
+// the program.
 double run_once(wavefront::Settings settings, std::size_t contender, int rank, int ranks) {
     apps::ProgressBar bar(false, "", 1);
     wavefront::Run run{MPI_COMM_WORLD, {}, nullptr, bar};

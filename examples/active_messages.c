@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A distributed set of numbers. Each process owns those that are its rank modulo the number of processes. Whoever finds a
- * number sends it to its owner, who sends on what follows from it: nobody knows beforehand how many messages there will be.
- * (The numbers that are reached from 1 by n -> 2n and n -> 3n + 1, up to a limit.) */
+/* A distributed set of numbers. Each process owns those that are its rank modulo the number of processes. Whoever finds
+ * a number sends it to its owner, who sends on what follows from it: nobody knows beforehand how many messages there
+ * will be. (The numbers that are reached from 1 by n -> 2n and n -> 3n + 1, up to a limit.) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <thence/am.h>

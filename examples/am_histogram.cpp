@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram whose bins are distributed over the processes. Each value goes to the process that has its bin, in a message that
-// counts it there: nobody posts a receive, or knows how many will come. Then rank 0 fetches all bins, a coroutine for each process.
+// A histogram whose bins are distributed over the processes. Each value goes to the process that has its bin, in a
+// message that counts it there: nobody posts a receive, or knows how many will come. Then rank 0 fetches all bins, a
+// coroutine for each process.
 #include <thence/am.hpp>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Argobots: many user-level threads per rank each pass a token round the ring with MPI_Recv and MPI_Send. A ULT that waits
- * is blocked, and its execution stream runs the others. The helper thread of the library makes progress.
+/* Argobots: many user-level threads per rank each pass a token round the ring with MPI_Recv and MPI_Send. A ULT that
+ * waits is blocked, and its execution stream runs the others. The helper thread of the library makes progress.
  * Usage: mpirun -n N argobots_ring (any N, no arguments). Link thence and Argobots. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdio.h>

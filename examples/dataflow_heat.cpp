@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gauss-Seidel relaxation of a plate, block by block, as tasks with data dependences. A block needs the new values of its
-// upper and left neighbours and the old ones of the lower and right neighbours, so blocks of several sweeps are in work at
-// once. No step waits for the end of the one before, and the result is bit for bit that of a plain loop.
+// Gauss-Seidel relaxation of a plate, block by block, as tasks with data dependences. A block needs the new values of
+// its upper and left neighbours and the old ones of the lower and right neighbours, so blocks of several sweeps are in
+// work at once. No step waits for the end of the one before, and the result is bit for bit that of a plain loop.
 //
 // The upper edge is set by another thread, as by a measuring device: the tasks that read it wait for an event.
 #include <thence/dataflow.hpp>

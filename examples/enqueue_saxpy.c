@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI operations between the functions of a host queue: rank 0 sends x, rank 1 receives it and computes y = a * x + y, and
- * no thread waits for a message. With a CUDA stream in place of the host queue it is the example of Zhou et al.,
+/* MPI operations between the functions of a host queue: rank 0 sends x, rank 1 receives it and computes y = a * x + y,
+ * and no thread waits for a message. With a CUDA stream in place of the host queue it is the example of Zhou et al.,
  * "Designing and Prototyping Extensions to MPI in MPICH".
  * Usage: mpirun -n N enqueue_saxpy (any N, no arguments). Link thence::thence and thence::queues. */
 #include <stdio.h>

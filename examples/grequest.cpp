@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work that MPI does not do, as requests of MPI: each request stands for a task of std::async. MPI_Waitall waits for the
-// tasks and for a message at once. No thread of the program watches the tasks: MPI asks the poll function.
+// Work that MPI does not do, as requests of MPI: each request stands for a task of std::async. MPI_Waitall waits for
+// the tasks and for a message at once. No thread of the program watches the tasks: MPI asks the poll function.
 //
 // After "grequest.cu" of Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH", with tasks of the host
 // in place of a kernel of a GPU: y = a * x + y.

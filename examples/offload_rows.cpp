@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of numbers that are smoothed in every time step, a task each. Those of rank 0 need eight times as many sweeps, so the others
-// wait for it in the first step; from then on some of its tasks run on them. The result is the same wherever a task runs.
+// Rows of numbers that are smoothed in every time step, a task each. Those of rank 0 need eight times as many sweeps,
+// so the others wait for it in the first step; from then on some of its tasks run on them. The result is the same
+// wherever a task runs.
 #include <thence/offload.hpp>
 
 #include <cmath>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * MPI and OpenMP tasks: no task waits for a message, and no thread polls. A task that receives says that it begins and
- * ends; what it attaches delays its end, so the tasks that depend on it start when the messages have arrived. The program
- * sums up blocks along a pipeline of ranks. Usage: mpirun -n N omp_tasks (any N, no arguments; any OMP_NUM_THREADS).
- * Compile with -fopenmp and link thence. */
+ * ends; what it attaches delays its end, so the tasks that depend on it start when the messages have arrived. The
+ * program sums up blocks along a pipeline of ranks. Usage: mpirun -n N omp_tasks (any N, no arguments; any
+ * OMP_NUM_THREADS). Compile with -fopenmp and link thence. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receiving in onready: blocks of numbers pass through all ranks, and each rank adds its own values to every block. The
-// task of a block starts its receive when its buffer is free, and its body runs when the message is there. No task waits,
-// and no task is needed for the receives. Each rank has two buffers for all blocks, so the dependences also say when a
-// buffer may be used again. Usage: mpirun -n N onready_pipeline (any N, no arguments). Link thence-tampi and thence-tasks.
+// task of a block starts its receive when its buffer is free, and its body runs when the message is there. No task
+// waits, and no task is needed for the receives. Each rank has two buffers for all blocks, so the dependences also say
+// when a buffer may be used again. Usage: mpirun -n N onready_pipeline (any N, no arguments). Link thence-tampi and
+// thence-tasks.
 #include <array>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explicit progress: each rank with an odd number computes for a while and makes no call of MPI, and its neighbour reads
- * its memory meanwhile. Without progress on the busy rank, some MPIs let the neighbour wait until the computation ends.
- * Once a thread of the program makes progress, with MPIX_Stream_progress, and once Thence's, which
+/* Explicit progress: each rank with an odd number computes for a while and makes no call of MPI, and its neighbour
+ * reads its memory meanwhile. Without progress on the busy rank, some MPIs let the neighbour wait until the computation
+ * ends. Once a thread of the program makes progress, with MPIX_Stream_progress, and once Thence's, which
  * MPIX_Start_progress_thread starts.
  *
  * After "progress.c" of Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream that serves all others: three threads of each process send numbers to a stream of rank 0, which receives from
- * any rank and any stream and sends the square back to the stream that asked. Several streams on one communicator are what Zhou
- * et al., "Designing and Prototyping Extensions to MPI in MPICH", propose for this.
+/* A stream that serves all others: three threads of each process send numbers to a stream of rank 0, which receives
+ * from any rank and any stream and sends the square back to the stream that asked. Several streams on one communicator
+ * are what Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH", propose for this.
  * Usage: mpirun -n N stream_server (any N, no arguments). Link thence::core and a library of threads. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream for each thread: four threads of rank 0 send 100 characters each to those of rank 1, each on a communicator of
- * its own stream, so they never meet in MPI. From Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH".
+/* A stream for each thread: four threads of rank 0 send 100 characters each to those of rank 1, each on a communicator
+ * of its own stream, so they never meet in MPI. From Zhou et al., "Designing and Prototyping Extensions to MPI in
+ * MPICH".
  * Usage: mpirun -n N streams (any N, no arguments). Link thence::core and a library of threads. */
 #include <pthread.h>
 #include <stdio.h>

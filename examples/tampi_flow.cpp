@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAMPI's interface with tasks that have data dependences: each rank smooths a row of blocks, and the ends of the row come
-// from its neighbours. All steps are submitted at once. A task that receives starts its message and returns; the tasks that
-// read it start when it has arrived. Usage: mpirun -n N tampi_flow (any N, no arguments). Link thence-tampi and
-// thence-tasks.
+// TAMPI's interface with tasks that have data dependences: each rank smooths a row of blocks, and the ends of the row
+// come from its neighbours. All steps are submitted at once. A task that receives starts its message and returns; the
+// tasks that read it start when it has arrived. Usage: mpirun -n N tampi_flow (any N, no arguments). Link thence-tampi
+// and thence-tasks.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -25,7 +25,8 @@ double smoothed(double left, double own, double right) {
     return own + 0.25 * (left - 2 * own + right);
 }
 
-// The row of one rank, with a cell of each neighbour at its ends. Cell 0 and cell `cells + 1` of the whole domain stay zero.
+// The row of one rank, with a cell of each neighbour at its ends. Cell 0 and cell `cells + 1` of the whole domain stay
+// zero.
 using row = std::vector<double>;
 
 void smooth_block(const row &from, row &to, int block) {
@@ -70,7 +71,8 @@ int main(int argc, char **argv) {
     thence::flow flow;
     for (int step = 0; step < steps; ++step) {
         row &from = rows[static_cast<std::size_t>(step % 2)], &to = rows[static_cast<std::size_t>((step + 1) % 2)];
-        // The key of a block is the address of its first cell; the keys of the ends are those of the cells from the neighbours.
+        // The key of a block is the address of its first cell; the keys of the ends are those of the cells from the
+        // neighbours.
         const auto block = [](row &of, int b) { return &of[static_cast<std::size_t>(b) * block_size + 1]; };
         const auto exchange = [&](int neighbour, const double *send, double *receive, const double *end_block) {
             if (neighbour < 0 || neighbour == size) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * TAMPI's interface with OpenMP tasks: blocks go along a pipeline of ranks. A task starts its message and returns. The tasks
- * that depend on it start when the message has arrived, and read its status. Of Thence the program uses only the two calls
- * with which a detached task says that its body begins and ends. Usage: mpirun -n N tampi_omp (any N, no arguments).
- * Compile with -fopenmp and link thence-tampi. */
+ * TAMPI's interface with OpenMP tasks: blocks go along a pipeline of ranks. A task starts its message and returns. The
+ * tasks that depend on it start when the message has arrived, and read its status. Of Thence the program uses only the
+ * two calls with which a detached task says that its body begins and ends. Usage: mpirun -n N tampi_omp (any N, no
+ * arguments). Compile with -fopenmp and link thence-tampi. */
 #include <stdio.h>
 #include <stdlib.h>
 

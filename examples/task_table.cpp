@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of your own task runtime: a small runtime whose tasks have a successor, and the table that makes MPI
 // operations part of its tasks. The communication in receive_halo() knows Thence, and nothing of the runtime. The
-// program passes values around a ring: each hop is a task that ends when its message has arrived, and its successor sends
-// the value on. Usage: mpirun -n N task_table (any N, no arguments). Link thence.
+// program passes values around a ring: each hop is a task that ends when its message has arrived, and its successor
+// sends the value on. Usage: mpirun -n N task_table (any N, no arguments). Link thence.
 #include <atomic>
 #include <cstdlib>
 #include <deque>

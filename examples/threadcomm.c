@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A thread communicator in an OpenMP parallel region: each of the 4 threads of each process is a rank. They add their ranks
- * up, and rank 0 collects a message of each with wildcards. Usage: mpirun -n N threadcomm (any N, no arguments). Compile
- * with -fopenmp and link thence. */
+ * A thread communicator in an OpenMP parallel region: each of the 4 threads of each process is a rank. They add their
+ * ranks up, and rank 0 collects a message of each with wildcards. Usage: mpirun -n N threadcomm (any N, no arguments).
+ * Compile with -fopenmp and link thence. */
 #include <stdio.h>
 #include <stdlib.h>
 

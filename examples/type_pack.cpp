@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A packer on the segments of a datatype: it packs any part of the data, from any byte on, as a program needs it that
-// sends a large message in pieces. MPI_Pack can only pack whole elements from the beginning. Each rank packs the YZ face
-// of a cube in pieces and in an order of its own, and compares with MPI_Pack.
+// sends a large message in pieces. MPI_Pack can only pack whole elements from the beginning. Each rank packs the YZ
+// face of a cube in pieces and in an order of its own, and compares with MPI_Pack.
 #include <thence/type_iov.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The example of Zhou et al. 2024, section "Derived Datatypes": a part of a volume as a datatype, and where its bytes lie.
- * It runs as it would on MPICH, but with -1 for all segments, as the paper says, which MPICH refuses. */
+ * The example of Zhou et al. 2024, section "Derived Datatypes": a part of a volume as a datatype, and where its bytes
+ * lie. It runs as it would on MPICH, but with -1 for all segments, as the paper says, which MPICH refuses. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that knows nothing of Thence: each rank starts a large message to the next, computes for as long as it is told,
- * and waits. MPI moves large messages only inside its calls, so without help the wait is long. Run it with
+/* A program that knows nothing of Thence: each rank starts a large message to the next, computes for as long as it is
+ * told, and waits. MPI moves large messages only inside its calls, so without help the wait is long. Run it with
  *
  *     mpirun -n 2 thence run --progress -- unchanged
  *
  * usage: unchanged [ROUNDS MILLISECONDS BYTES [OPERATION [LABEL TIMELINE]]]: OPERATION is `message`, or `alltoall` for
- * MPI_Ialltoall. Writes when each rank computed and waited to the file TIMELINE, in the form that apps/heat/plot.py draws.
+ * MPI_Ialltoall. Writes when each rank computed and waited to the file TIMELINE, in the form that apps/heat/plot.py
+ * draws.
  */
 #include <mpi.h>
 #include <stdio.h>

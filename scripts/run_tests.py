@@ -59,8 +59,8 @@ OTHERS = [
                   folder="STDEXEC_INCLUDE_DIR"),
 ]
 SANITIZERS = [
-    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec"),
-    Configuration("tsan", "", "thread sanitizer", "fake exec"),
+    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec dataflow"),
+    Configuration("tsan", "", "thread sanitizer", "fake exec dataflow"),
 ]
 
 
@@ -242,6 +242,18 @@ def cmake_arguments(configuration, labels):
     return arguments
 
 
+def stages_of(configuration, labels, with_matrix):
+    """The stages of a run: the labels of the programs to build, and by which arguments ctest selects the tests."""
+    left_out = [] if with_matrix else ["matrix"]
+    if configuration.mpi and not labels:
+        left_out.append("lint")  # checks sources, which are the same for every MPI
+    without = ["-LE", pattern(" ".join(left_out))] if left_out else []
+    if labels:
+        return [(labels, ["-L", pattern(labels), *without])]
+    rest = ["-LE", pattern(" ".join([FIRST, *left_out]))]
+    return [(FIRST, ["-L", pattern(FIRST), *without]), ("", rest)]
+
+
 def test(configuration, labels, jobs, with_matrix):
     """`with_matrix`: also the tests that only the whole matrix runs."""
     build = ROOT / "build" / configuration.name
@@ -252,16 +264,7 @@ def test(configuration, labels, jobs, with_matrix):
     runs_python = configuration.mpi != "smpi" and (configuration.mpi != "abi" or with_matrix)
     if configuration in MATRIX and runs_python and (labels == "python" or labels not in DOORS):
         install_mpi4py(configuration)
-    if labels:
-        stages = [(labels, ["-L", pattern(labels)])]
-    else:
-        left_out = [] if with_matrix else ["matrix"]
-        if configuration.mpi:
-            left_out.append("lint")  # checks sources, which are the same for every MPI
-        without = ["-LE", pattern(" ".join(left_out))] if left_out else []
-        rest = ["-LE", pattern(" ".join([FIRST, *left_out]))]
-        stages = [(FIRST, ["-L", pattern(FIRST), *without]), ("", rest)]
-    for stage in stages:
+    for stage in stages_of(configuration, labels, with_matrix):
         result.add(run_stage(configuration, result, build, jobs, *stage))
     return result
 

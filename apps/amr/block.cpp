@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums are in a fixed order, and this file is compiled with -ffp-contract=off: the cells are the same bit for bit, whichever ranks
-// own the blocks.
+// Sums are in a fixed order, and this file is compiled with -ffp-contract=off: the cells are the same bit for bit,
+// whichever ranks own the blocks.
 #include "block.hpp"
 
 namespace amr {

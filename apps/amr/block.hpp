@@ -8,8 +8,8 @@
 
 namespace amr {
 
-// One face of block `to`, or a quarter of it, that block `from` has. From a block of the same level it is sent as it is; from a
-// coarser one, the quarter that touches; from a finer one, means of four cells.
+// One face of block `to`, or a quarter of it, that block `from` has. From a block of the same level it is sent as it
+// is; from a coarser one, the quarter that touches; from a finer one, means of four cells.
 struct Transfer {
     int from, to;
     int face; // of `to`
@@ -31,7 +31,8 @@ public:
     // Each cell becomes the mean of itself and its six neighbours. `scratch`: of the calling thread.
     void stencil(std::vector<double> &scratch);
 
-    // Copies what `transfer` takes from this block to `out`, or into the ghosts of this block from `in`. Returns the end.
+    // Copies what `transfer` takes from this block to `out`, or into the ghosts of this block from `in`. Returns the
+    // end.
     double *pack(const Transfer &transfer, double *out) const;
     const double *unpack(const Transfer &transfer, const double *in);
     // At a wall the ghosts are the cells beside them.

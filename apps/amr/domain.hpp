@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of one rank, and how they follow the mesh: refine() makes the next mesh, splits and merges blocks, and moves them to
-// their new owners. It is the same for all variants, with nonblocking messages of MPI, and is not overlapped with anything.
+// The blocks of one rank, and how they follow the mesh: refine() makes the next mesh, splits and merges blocks, and
+// moves them to their new owners. It is the same for all variants, with nonblocking messages of MPI, and is not
+// overlapped with anything.
 #pragma once
 
 #include "plan.hpp"

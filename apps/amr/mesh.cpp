@@ -147,8 +147,8 @@ std::vector<Neighbour> Mesh::neighbours(int i, int face) const {
     return finer;
 }
 
-// Levels are raised until no two neighbours differ by more than one, so a leaf becomes coarser only if all of its siblings do and
-// their neighbours permit it. Changes only rise: the loop ends.
+// Levels are raised until no two neighbours differ by more than one, so a leaf becomes coarser only if all of its
+// siblings do and their neighbours permit it. Changes only rise: the loop ends.
 std::vector<int> Mesh::changes(int time) const {
     std::vector<int> change;
     for (const Leaf &leaf : all) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mesh: a forest of octrees whose leaves are blocks of equally many cells. Where the surface of an object goes through a
-// block, the block is refined; objects move. The mesh depends on settings and time alone, so every rank computes all of it
-// without communication, and only data moves between ranks.
+// The mesh: a forest of octrees whose leaves are blocks of equally many cells. Where the surface of an object goes
+// through a block, the block is refined; objects move. The mesh depends on settings and time alone, so every rank
+// computes all of it without communication, and only data moves between ranks.
 //
-// Invariants: the leaves cover the domain without overlap and are in Morton order; leaves that share a face differ by one level
-// at most; each rank owns a contiguous part of that order, of equally many leaves as far as possible.
+// Invariants: the leaves cover the domain without overlap and are in Morton order; leaves that share a face differ by
+// one level at most; each rank owns a contiguous part of that order, of equally many leaves as far as possible.
 #pragma once
 
 #include <array>
@@ -47,8 +47,8 @@ struct Leaf {
     std::array<double, 3> high(const Settings &settings) const;
 };
 
-// Where the data of a leaf of a new mesh comes from: leaf `from` of the mesh before, one of eight parts of it, or eight leaves
-// that begin with it.
+// Where the data of a leaf of a new mesh comes from: leaf `from` of the mesh before, one of eight parts of it, or eight
+// leaves that begin with it.
 struct Origin {
     enum Kind : std::uint8_t { kept, part, merged } kind;
     int from;
@@ -71,8 +71,8 @@ public:
     const Leaf &leaf(int i) const { return all[static_cast<std::size_t>(i)]; }
     int size() const { return static_cast<int>(all.size()); }
 
-    // The mesh at a later time, of which each block is refined or coarsened once at most. `origins` gets one entry for each of
-    // its leaves.
+    // The mesh at a later time, of which each block is refined or coarsened once at most. `origins` gets one entry for
+    // each of its leaves.
     Mesh next(int time, std::vector<Origin> &origins) const;
 
     // The neighbours at a face, 2 * axis + (0 low, 1 high): none at the wall, four finer ones, or one.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which faces of one mesh go where, seen from one rank: copies between its own blocks, and messages. A rank has one buffer for all
-// that it sends and one for all that it receives, and each message has its part of them.
+// Which faces of one mesh go where, seen from one rank: copies between its own blocks, and messages. A rank has one
+// buffer for all that it sends and one for all that it receives, and each message has its part of them.
 //
-// Invariant: the messages from one rank to another are the same ones in the same order on both, since both make them from the
-// same mesh.
+// Invariant: the messages from one rank to another are the same ones in the same order on both, since both make them
+// from the same mesh.
 #pragma once
 
 #include "block.hpp"

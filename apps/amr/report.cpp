@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints one run as a line of a table and as JSON. The figure of merit is the number of updates in a second, of one variable of
-// one cell each; NR is the same without the time of refinements.
+// Prints one run as a line of a table and as JSON. The figure of merit is the number of updates in a second, of one
+// variable of one cell each; NR is the same without the time of refinements.
 #include "outcome.hpp"
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The input of a variant: the blocks of a rank, the recorder and the progress bar. A variant computes one epoch at a time: the
-// stages between two refinements. All stages are alike: ghosts are filled with copies of the neighbours' faces, then each block is
-// computed.
+// The input of a variant: the blocks of a rank, the recorder and the progress bar. A variant computes one epoch at a
+// time: the stages between two refinements. All stages are alike: ghosts are filled with copies of the neighbours'
+// faces, then each block is computed.
 #pragma once
 
 #include "domain.hpp"

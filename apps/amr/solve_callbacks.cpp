@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a parcel is put into the receive buffer of its peer,
-// which sets a notification there. All stages use the same buffers, so a parcel that is unpacked is acknowledged by a notification,
-// and the one of the next stage waits for that. What is ready is done, the most urgent first.
+// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a parcel is put into the receive
+// buffer of its peer, which sets a notification there. All stages use the same buffers, so a parcel that is unpacked is
+// acknowledged by a notification, and the one of the next stage waits for that. What is ready is done, the most urgent
+// first.
 //
-// An exchange (a parcel that is sent or unpacked, the local copies of a block) touches some blocks. These are computed after it,
-// and it comes again after they are computed. Invariant: so an exchange and a block that it touches take turns, neither comes twice in
-// a row, and one counter for each is sufficient.
+// An exchange (a parcel that is sent or unpacked, the local copies of a block) touches some blocks. These are computed
+// after it, and it comes again after they are computed. Invariant: so an exchange and a block that it touches take
+// turns, neither comes twice in a row, and one counter for each is sufficient.
 #include "agreement.hpp"
 #include "link.hpp"
 
@@ -25,8 +26,8 @@ namespace {
 
 using apps::check;
 
-// The receive buffers of all ranks, with a notification for each incoming parcel: it is there. And acknowledgements alone, one for
-// each outgoing parcel: it was unpacked. They are replaced by larger ones where a plan needs them.
+// The receive buffers of all ranks, with a notification for each incoming parcel: it is there. And acknowledgements
+// alone, one for each outgoing parcel: it was unpacked. They are replaced by larger ones where a plan needs them.
 struct Memory {
     thence_space space = nullptr;
     thence_segment arriving = nullptr, used = nullptr;
@@ -81,8 +82,8 @@ public:
             begin(w, w.kind < compute_sent ? 0 : w.others.size());
         }
         for (std::size_t left = work.size() * static_cast<std::size_t>(epoch.end - epoch.first); left > 0;) {
-            // What has arrived goes before computation. Not before other work: on simulated ranks that takes no time, and a
-            // rank that only polls at one simulated time is taken for one that waits.
+            // What has arrived goes before computation. Not before other work: on simulated ranks that takes no time,
+            // and a rank that only polls at one simulated time is taken for one that waits.
             const Work *const next = ready.next();
             if (next == nullptr || next->kind >= compute_sent) {
                 poll();

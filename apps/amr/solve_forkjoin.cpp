@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fork-join: the threads of a rank share the packing, the copying and the blocks of a stage, with a barrier after each. One
-// thread receives and sends while the others are idle.
+// Fork-join: the threads of a rank share the packing, the copying and the blocks of a stage, with a barrier after each.
+// One thread receives and sends while the others are idle.
 #include "link.hpp"
 
 namespace amr {

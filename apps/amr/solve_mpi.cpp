@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI only: all receives of a stage are posted first. While messages are on their way, faces are copied between the blocks of this
-// rank. What has arrived is unpacked in the order of arrival.
+// MPI only: all receives of a stage are posted first. While messages are on their way, faces are copied between the
+// blocks of this rank. What has arrived is unpacked in the order of arrival.
 #include "link.hpp"
 
 namespace amr {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAGASPI: the task that sends a parcel packs it and writes it into the receive buffer of its peer, with a notification. The tasks
-// that receive wait for it. All stages use the same buffers, so a parcel is acknowledged at the end of the task that unpacks it, and
-// the task that writes the one of the next stage waits for that in its onready function.
+// TAGASPI: the task that sends a parcel packs it and writes it into the receive buffer of its peer, with a
+// notification. The tasks that receive wait for it. All stages use the same buffers, so a parcel is acknowledged at the
+// end of the task that unpacks it, and the task that writes the one of the next stage waits for that in its onready
+// function.
 // After each refinement neighbours agree on where parcels go (agreement.hpp).
 #include "agreement.hpp"
 #include "tasks.hpp"
@@ -11,7 +12,8 @@
 namespace amr {
 namespace {
 
-// A notification of `arriving` for each incoming parcel: it is there; of `leaving` for each outgoing one: it was unpacked.
+// A notification of `arriving` for each incoming parcel: it is there; of `leaving` for each outgoing one: it was
+// unpacked.
 constexpr gaspi_segment_id_t arriving = 0, leaving = 1;
 
 // The two buffers in segments, which are replaced by larger ones where a plan needs them.

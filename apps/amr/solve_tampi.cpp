@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAMPI: a task to pack and send each parcel and one to receive it. They start the operation and end; TAMPI_Iwait lets them count
-// as complete when the operation is.
+// TAMPI: a task to pack and send each parcel and one to receive it. They start the operation and end; TAMPI_Iwait lets
+// them count as complete when the operation is.
 #include "tasks.hpp"
 
 #include "common/check.hpp"

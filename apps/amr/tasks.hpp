@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The task graph of the variants with tasks (thence/dataflow.hpp): tasks to pack and send a parcel, to receive and to unpack one,
-// to copy faces between blocks of this rank, and to compute a block. No task waits for a stage: blocks whose neighbours are
-// ready are computed while others wait. `Messages` says how parcels are sent and received.
+// The task graph of the variants with tasks (thence/dataflow.hpp): tasks to pack and send a parcel, to receive and to
+// unpack one, to copy faces between blocks of this rank, and to compute a block. No task waits for a stage: blocks
+// whose neighbours are ready are computed while others wait. `Messages` says how parcels are sent and received.
 #pragma once
 
 #include "link.hpp"

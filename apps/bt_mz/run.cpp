@@ -64,8 +64,8 @@ void Run::copy_in(LocalZone &z, int t) {
     }
 }
 
-// Tag and record name the zone that receives and its side. Messages of a tag are started in the order of the exchanges, and MPI
-// does not let them overtake.
+// Tag and record name the zone that receives and its side. Messages of a tag are started in the order of the exchanges,
+// and MPI does not let them overtake.
 int Run::start_messages(LocalZone &z, int t, MPI_Request requests[2 * sides]) {
     const apps::Timed timed(recorder, Activity::start, t, z.shape().row, z.shape().column);
     int count = 0;

@@ -84,8 +84,8 @@ std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneS
                                                          const std::vector<int> &owner, int rank,
                                                          const Constants &constants, bool values = true);
 
-// One step that is not timed: it makes threads and connections, and touches the memory. Then the solution is at its start
-// again.
+// One step that is not timed: it makes threads and connections, and touches the memory. Then the solution is at its
+// start again.
 void warm_up(const Run &run, void (*solve)(Run &));
 
 struct Variant : apps::VariantInfo {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread and callbacks: the messages of a zone have one continuation. A zone is computed when it has the faces of its
-// neighbours, whatever other zones wait for, so zones run ahead of each other and messages travel meanwhile.
+// One thread and callbacks: the messages of a zone have one continuation. A zone is computed when it has the faces of
+// its neighbours, whatever other zones wait for, so zones run ahead of each other and messages travel meanwhile.
 #include "ready_zones.hpp"
 
 #include "common/check.hpp"

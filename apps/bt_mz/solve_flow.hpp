@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks with data dependences (thence/dataflow.hpp), the same as those of omp-tasks: one per zone and step, and one per
-// zone and exchange. The latter starts the messages; it is complete when they are. Its priority is the highest, and steps of
-// zones that have messages come before others, so that messages leave early. How a task is coupled to its messages is a
-// parameter: solve_tampi.cpp and solve_dataflow.cpp give it.
+// zone and exchange. The latter starts the messages; it is complete when they are. Its priority is the highest, and
+// steps of zones that have messages come before others, so that messages leave early. How a task is coupled to its
+// messages is a parameter: solve_tampi.cpp and solve_dataflow.cpp give it.
 #pragma once
 
 #include "run.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two variants that couple tasks to messages as a program for TAMPI does, with MPI's calls and TAMPI.h alone:
-//  - tampi-blocking: the task of a zone's messages calls MPI_Waitall, which blocks the task. Its thread runs other tasks.
+//  - tampi-blocking: the task of a zone's messages calls MPI_Waitall, which blocks the task. Its thread runs other
+//    tasks.
 //  - tampi-iwait: the task ends. TAMPI_Iwaitall lets it count as complete when the messages are.
 #include "solve_flow.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI in the same order as `callbacks`: the requests of all zones in one array, MPI_Testsome between two zones and
-// MPI_Waitsome if none is ready. The program counts by hand which messages of which zone are outstanding.
+// Plain MPI in the same order as `callbacks`: the requests of all zones in one array, MPI_Testsome between two zones
+// and MPI_Waitsome if none is ready. The program counts by hand which messages of which zone are outstanding.
 #include "ready_zones.hpp"
 
 namespace bt_mz {

@@ -6,8 +6,8 @@
 
 namespace apps {
 
-// The tasks make(first) to make(first + count - 1), all at the same time; `count` is at least 1. when_all() takes a number
-// of tasks that is known to the compiler, here two.
+// The tasks make(first) to make(first + count - 1), all at the same time; `count` is at least 1. when_all() takes a
+// number of tasks that is known to the compiler, here two.
 template <class Make> thence::ex::task<> all_of(std::size_t count, Make make, std::size_t first = 0) {
     if (count == 1) {
         co_await make(first);

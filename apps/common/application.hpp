@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all applications are around their variants: the command line, the start of MPI, and the timed run with its recorder and
-// progress bar. An application adds its own options, its data and its report.
+// What all applications are around their variants: the command line, the start of MPI, and the timed run with its
+// recorder and progress bar. An application adds its own options, its data and its report.
 #pragma once
 
 #include "measure.hpp"
@@ -26,8 +26,9 @@ struct Description {
     bool timeline = true; // has --timeline
 };
 
-// The command line. `add` adds the options of the application to those of all; `check` is called when all are known, and may throw
-// CLI::ParseError. `more`: what --help says before the variants. If it returns false, the program must exit with `status`.
+// The command line. `add` adds the options of the application to those of all; `check` is called when all are known,
+// and may throw CLI::ParseError. `more`: what --help says before the variants. If it returns false, the program must
+// exit with `status`.
 template <class Variant>
 bool parse_options(
     OptionsOf<Variant> &options, const Description &description, std::span<const Variant> all, int argc, char **argv,
@@ -56,8 +57,8 @@ void add_number(CLI::App &app, const char *name, int &value, const std::string &
 // What a run of every application has around its variant: threads, recorder, clock, and what was measured.
 class TimedRun {
 public:
-    // Throws InputError if the threads, the imbalance or a file of the options cannot be. `more_files`: others that the application
-    // writes. Collective.
+    // Throws InputError if the threads, the imbalance or a file of the options cannot be. `more_files`: others that the
+    // application writes. Collective.
     TimedRun(const char *program, const VariantInfo &variant, const CommonOptions &options, MPI_Comm comm,
              const std::vector<std::string> &more_files = {});
 
@@ -89,8 +90,9 @@ private:
     Nanoseconds offset_ = 0;
 };
 
-// main() of an application. `parse` fills the options, or sets the exit status and returns false; `run` gets them and a communicator,
-// and returns the exit status; `remedy`: a variant that needs no thread level. `prepare` is called before MPI is started.
+// main() of an application. `parse` fills the options, or sets the exit status and returns false; `run` gets them and a
+// communicator, and returns the exit status; `remedy`: a variant that needs no thread level. `prepare` is called before
+// MPI is started.
 template <class Options>
 int run_program(int argc, char **argv, const char *program, const char *remedy,
                 bool (*parse)(Options &, int, char **, int &), int (*run)(const Options &, MPI_Comm),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the variants with one-sided operations in tasks (TAGASPI.h) need beside their messages: errors end the program, and memory
-// that other ranks can write lies in segments.
+// What the variants with one-sided operations in tasks (TAGASPI.h) need beside their messages: errors end the program,
+// and memory that other ranks can write lies in segments.
 #pragma once
 
 #include "check.hpp"

@@ -21,8 +21,8 @@ struct Imbalance {
     bool has_member(int number) const;
     // Whether the point at these fractions of width and height is inside the area.
     bool covers(double x, double y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; }
-    // How many times as expensive a part of a field is: that of a rank that is a member, or one whose centre is in the area.
-    // `x` and `y`: fractions of width and height.
+    // How many times as expensive a part of a field is: that of a rank that is a member, or one whose centre is in the
+    // area. `x` and `y`: fractions of width and height.
     double factor_of(int rank_of_part, double x, double y) const {
         return (part == area ? covers(x, y) : has_member(rank_of_part)) ? factor : 1;
     }
@@ -32,8 +32,8 @@ struct Imbalance {
 // std::invalid_argument that says what is wrong.
 Imbalance parse_imbalance(const std::string &text, const std::vector<std::string> &parts);
 
-// Throws InputError if the imbalance names a rank, a zone or a lane that there is not. `others`: the number of zones or lanes.
-// `option`: where it was written.
+// Throws InputError if the imbalance names a rank, a zone or a lane that there is not. `others`: the number of zones or
+// lanes. `option`: where it was written.
 void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others = 0,
                      const std::string &option = "--imbalance");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two-dimensional arrays in NumPy's format: version 1.0, little-endian doubles, row by row. The library for it in Debian,
-// xtensor (libxtensor-dev), is not used: its load_npy() does not notice that a file ends too early, so the checks below
-// would stay, and it takes five times as long to compile.
+// Two-dimensional arrays in NumPy's format: version 1.0, little-endian doubles, row by row. The library for it in
+// Debian, xtensor (libxtensor-dev), is not used: its load_npy() does not notice that a file ends too early, so the
+// checks below would stay, and it takes five times as long to compile.
 #pragma once
 
 #include <string>

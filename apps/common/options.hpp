@@ -28,8 +28,8 @@ struct CommonOptions {
     std::string imbalance_text, progress_text; // as written
 };
 
-// Adds --variant, whose default is the present value. `app` has the name of the program. `known`: the names of its variants.
-// `what`: what a variant differs in, for --help.
+// Adds --variant, whose default is the present value. `app` has the name of the program. `known`: the names of its
+// variants. `what`: what a variant differs in, for --help.
 void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what, std::vector<std::string> known);
 template <class Variant>
 void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what, std::span<const Variant> all) {

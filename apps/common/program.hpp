@@ -33,16 +33,16 @@ void check_outputs(MPI_Comm comm, std::initializer_list<std::string> files);
 // Throws an InputError if this MPI has no tag as large as `largest`. `uses`: what needs so many, and what to do.
 void check_tags(MPI_Comm comm, long largest, const std::string &uses);
 
-// Throws an InputError on every rank if one of them needs more notifications than a segment has. `uses`: what needs them, and what to
-// do. Collective.
+// Throws an InputError on every rank if one of them needs more notifications than a segment has. `uses`: what needs
+// them, and what to do. Collective.
 void check_notifications(MPI_Comm comm, unsigned long needed, unsigned long most, const std::string &uses);
 
-// Throws an InputError on every rank if the ranks of a host need more memory than the system says it can give. `bytes`: what this
-// rank needs; `what` needs it. Does nothing where the system does not say. Collective.
+// Throws an InputError on every rank if the ranks of a host need more memory than the system says it can give. `bytes`:
+// what this rank needs; `what` needs it. Does nothing where the system does not say. Collective.
 void check_memory(MPI_Comm comm, double bytes, const std::string &what);
 
-// `wrong`: which value of this rank is wrong, or an empty text. Returns on every rank the number and the text of the first
-// rank that has one; an empty text if all values are right. Rank 0 prints it as an error. Collective.
+// `wrong`: which value of this rank is wrong, or an empty text. Returns on every rank the number and the text of the
+// first rank that has one; an empty text if all values are right. Rank 0 prints it as an error. Collective.
 std::string first_wrong(const char *program, const std::string &wrong, MPI_Comm comm);
 
 } // namespace apps

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an engine without continuations has, as Schuchart et al. 2021 compare with (5.3, figure 5): a few persistent receives for
-// short messages, a fixed array of active requests for MPI_Testsome, and a list of pending operations, which enter the array when an
-// active one completes. One thread at a time. An error of MPI goes to the error handler of the communicator.
+// What an engine without continuations has, as Schuchart et al. 2021 compare with (5.3, figure 5): a few persistent
+// receives for short messages, a fixed array of active requests for MPI_Testsome, and a list of pending operations,
+// which enter the array when an active one completes. One thread at a time. An error of MPI goes to the error handler
+// of the communicator.
 #pragma once
 
 #include <deque>
@@ -49,8 +50,8 @@ public:
     bool is_empty() const {
         return pending_.empty() && unused_.size() + static_cast<std::size_t>(receives_) == requests_.size();
     }
-    // Calls `arrived(message, status)` for each short message, whose buffer is received into again when that has returned, and
-    // `done(operation)` for each operation that is complete. Returns how many of both.
+    // Calls `arrived(message, status)` for each short message, whose buffer is received into again when that has
+    // returned, and `done(operation)` for each operation that is complete. Returns how many of both.
     template <class Arrived, class Done> int poll(Arrived arrived, Done done) {
         int count = 0;
         MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(), statuses_.data());

@@ -10,7 +10,8 @@
 
 namespace apps {
 
-// Called before MPI_Init_thread, in which TAMPI asks which runtimes there are. The other variants need nothing that it starts.
+// Called before MPI_Init_thread, in which TAMPI asks which runtimes there are. The other variants need nothing that it
+// starts.
 inline void prepare_tampi(const VariantInfo &variant) {
     thence_task_runtime_add(thence_flow_task_runtime());
     TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, variant.tampi ? 1 : 0);

@@ -19,8 +19,8 @@ template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T>
     return all;
 }
 
-// Records are sent in messages of at most 2^20, so that the number of bytes fits into int. `transfer` gets a pointer and
-// a number of bytes.
+// Records are sent in messages of at most 2^20, so that the number of bytes fits into int. `transfer` gets a pointer
+// and a number of bytes.
 template <class T, class F> void in_chunks(T *items, long count, const F &transfer) {
     constexpr long chunk = 1L << 20;
     for (long i = 0; i < count; i += chunk) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recorded spans and messages of all ranks in one file, with times of one clock. The plot.py of each application draws
-// it.
+// The recorded spans and messages of all ranks in one file, with times of one clock. The plot.py of each application
+// draws it.
 #pragma once
 
 #include "recorder.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every application says of a wrong value: its name and place, what was found, what was expected, and how far off it
-// is, in 17 digits, which tell all doubles apart.
+// What every application says of a wrong value: its name and place, what was found, what was expected, and how far off
+// it is, in 17 digits, which tell all doubles apart.
 #pragma once
 
 #include <bit>

@@ -93,8 +93,8 @@ void Band::use_memory(double *memory) {
     base = memory;
 }
 
-// Each cell waits for its left neighbour. A processor that executes out of order computes several rows at a time if a few
-// hundred instructions reach beyond the end of a row, so narrow strips are about twice as fast as whole rows.
+// Each cell waits for its left neighbour. A processor that executes out of order computes several rows at a time if a
+// few hundred instructions reach beyond the end of a row, so narrow strips are about twice as fast as whole rows.
 void Band::sweep(const Tile &tile) {
     for (int col = tile.col0; col < tile.col1; col += strip) {
         sweep_strip({tile.row0, tile.row1, col, std::min(col + strip, tile.col1)});

@@ -53,9 +53,9 @@ public:
     std::size_t size() const { return cells.size(); }
     std::ptrdiff_t offset(int i) const { return (static_cast<std::ptrdiff_t>(i) + 1) * (col_count + 2) + 1; }
 
-    // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes the
-    // mean of its four neighbours. The upper and left neighbours have their new values, the lower and right ones the old.
-    // Cells of a source do not change.
+    // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes
+    // the mean of its four neighbours. The upper and left neighbours have their new values, the lower and right ones
+    // the old. Cells of a source do not change.
     void sweep(const Tile &tile);
 
 private:

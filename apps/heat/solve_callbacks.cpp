@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a piece of a boundary row is put into the halo row
-// of the next band, which sets a notification there. A block is ready when the blocks and the pieces that it needs are there. As in
-// solve_tagaspi.cpp there are no acknowledgements, and a piece is written again only when the put before it has arrived.
-// Invariant: whatever a block needs for an iteration comes after its sweep of the iteration before, so one counter is sufficient.
+// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a piece of a boundary row is put
+// into the halo row of the next band, which sets a notification there. A block is ready when the blocks and the pieces
+// that it needs are there. As in solve_tagaspi.cpp there are no acknowledgements, and a piece is written again only
+// when the put before it has arrived. Invariant: whatever a block needs for an iteration comes after its sweep of the
+// iteration before, so one counter is sufficient.
 #include "halo.hpp"
 
 #include "common/check.hpp"
@@ -72,7 +73,8 @@ private:
     struct Column {
         Flight received[2], sent[2];
     };
-    // Earlier iterations first, then columns, as the next rank needs the last block of a column, and blocks of a column share rows.
+    // Earlier iterations first, then columns, as the next rank needs the last block of a column, and blocks of a column
+    // share rows.
     struct Later {
         bool operator()(const Block *a, const Block *b) const {
             return std::tie(a->iteration, a->col, a->row) > std::tie(b->iteration, b->col, b->row);

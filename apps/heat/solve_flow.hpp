@@ -22,9 +22,9 @@ struct Column {
     Flight received[2], sent[2];
 };
 
-// `Messages` is how a task waits for its message: `blocking` if it calls MPI_Send and MPI_Recv, `receiving`, and bind(),
-// which binds a started operation to the calling task. If it has start(), messages are not those of Halo: start() begins one,
-// and binds it.
+// `Messages` is how a task waits for its message: `blocking` if it calls MPI_Send and MPI_Recv, `receiving`, and
+// bind(), which binds a started operation to the calling task. If it has start(), messages are not those of Halo:
+// start() begins one, and binds it.
 template <class Messages> class FlowSolver {
 public:
     explicit FlowSolver(Run &r)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The variant tagaspi: the task that sends a piece of a row writes it into the halo row of the next band, with a notification; the
-// task that receives it waits for the notification. No acknowledgements: a band writes a piece again only after a message of the
-// other direction, which the next band sends when it has used the piece.
+// The variant tagaspi: the task that sends a piece of a row writes it into the halo row of the next band, with a
+// notification; the task that receives it waits for the notification. No acknowledgements: a band writes a piece again
+// only after a message of the other direction, which the next band sends when it has used the piece.
 #include "solve_flow.hpp"
 
 #include "common/gaspi.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane: one message that goes to the other rank and back, again and again. Many lanes are in flight at the same time, each
-// with a tag of its own. Uses no MPI.
+// A lane: one message that goes to the other rank and back, again and again. Many lanes are in flight at the same time,
+// each with a tag of its own. Uses no MPI.
 //
-// Every message depends on its lane, its round and its direction, so one that is delivered to the wrong lane, twice or too
-// late is noticed. In timed rounds the first and the last byte are written and checked, in others all of them.
+// Every message depends on its lane, its round and its direction, so one that is delivered to the wrong lane, twice or
+// too late is noticed. In timed rounds the first and the last byte are written and checked, in others all of them.
 #pragma once
 
 #include "common/imbalance.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user-level thread (ULT) of Argobots for each message, on one execution stream or several. A blocked ULT costs nothing; one
-// ULT of each stream polls MPI whenever its turn comes. With argobots-yield nothing blocks: a ULT tests its request and
-// yields, as plain MPI allows.
+// A user-level thread (ULT) of Argobots for each message, on one execution stream or several. A blocked ULT costs
+// nothing; one ULT of each stream polls MPI whenever its turn comes. With argobots-yield nothing blocks: a ULT tests
+// its request and yields, as plain MPI allows.
 #include "variants.hpp"
 
 #include "common/check.hpp"

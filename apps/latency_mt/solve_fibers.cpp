@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fiber for each message, on one thread or several. A blocked fiber costs nothing; the scheduler polls MPI when all fibers of
-// its thread are blocked. With fibers-yield nothing blocks: a fiber tests its request and yields, as plain MPI allows.
+// A fiber for each message, on one thread or several. A blocked fiber costs nothing; the scheduler polls MPI when all
+// fibers of its thread are blocked. With fibers-yield nothing blocks: a fiber tests its request and yields, as plain
+// MPI allows.
 #include "variants.hpp"
 
 #include <boost/fiber/algo/round_robin.hpp>

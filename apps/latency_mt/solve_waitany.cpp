@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread, neither fibers nor Thence: a pending receive for each message, and MPI_Waitany. What the other variants write
-// as a loop with two calls that block is a list of states by hand here: which round a lane is in, and what it does next.
+// One thread, neither fibers nor Thence: a pending receive for each message, and MPI_Waitany. What the other variants
+// write as a loop with two calls that block is a list of states by hand here: which round a lane is in, and what it
+// does next.
 #include "variants.hpp"
 
 namespace latency_mt {

@@ -55,8 +55,8 @@ std::string first_wrong(const Run &run) {
     return {};
 }
 
-// From the first begin to the last end of the lanes that `counts` gets the number of, for half a round trip; none if it counts
-// no lane.
+// From the first begin to the last end of the lanes that `counts` gets the number of, for half a round trip; none if it
+// counts no lane.
 template <class Counts> std::optional<double> latency(const Run &run, Counts counts) {
     std::optional<apps::Nanoseconds> begin, end;
     for (const Lane &lane : run.lanes) {

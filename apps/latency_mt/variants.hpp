@@ -40,8 +40,8 @@ struct Latency {
     std::optional<double> others; // the same for the lanes that are not more expensive; only if some lanes are
     std::string wrong;            // the first wrong byte that this rank saw
 };
-// Half a round trip: from the first lane's begin to the last lane's end, divided by the rounds. First all bytes of a few
-// rounds are checked, without timing. Collective over two ranks.
+// Half a round trip: from the first lane's begin to the last lane's end, divided by the rounds. First all bytes of a
+// few rounds are checked, without timing. Collective over two ranks.
 Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds,
                         const Computing &computing = {}, int threads = 1);
 

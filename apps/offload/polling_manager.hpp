@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library is compared with: the manager of groups of requests that ExaHyPE has, as Schuchart et al. 2021,
-// section 5.4, describe it. Workers poll it between tasks. It passes active requests to MPI_Testsome, and calls the callback
-// of a group once all of its requests are complete. It has the members of thence::detail::offload_continuations.
+// section 5.4, describe it. Workers poll it between tasks. It passes active requests to MPI_Testsome, and calls the
+// callback of a group once all of its requests are complete. It has the members of
+// thence::detail::offload_continuations.
 #pragma once
 
 #include <algorithm>

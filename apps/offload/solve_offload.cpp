@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks move to ranks that wait (thence/offload.hpp). With `continuations` the library learns by continuations that messages
-// are complete, with `polling` by the manager of requests that workers poll between tasks.
+// Tasks move to ranks that wait (thence/offload.hpp). With `continuations` the library learns by continuations that
+// messages are complete, with `polling` by the manager of requests that workers poll between tasks.
 #include "polling_manager.hpp"
 #include "variants.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work: cells as a solver of the ADER-DG kind has them. In each time step each cell is a task with an input and three
-// results. The numbers are those of a linear congruential generator, so that each result can be checked exactly, without
-// computing it again: s -> a s + c, `rounds` times, has a closed form.
+// The work: cells as a solver of the ADER-DG kind has them. In each time step each cell is a task with an input and
+// three results. The numbers are those of a linear congruential generator, so that each result can be checked exactly,
+// without computing it again: s -> a s + c, `rounds` times, has a closed form.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +70,8 @@ public:
         return {std::as_writable_bytes(std::span(c.next)), std::as_writable_bytes(std::span(c.left)),
                 std::as_writable_bytes(std::span(c.right))};
     }
-    // After all tasks of a step: checks the results and makes them the input of the next step. Returns an empty text, or which
-    // value is wrong.
+    // After all tasks of a step: checks the results and makes them the input of the next step. Returns an empty text,
+    // or which value is wrong.
     std::string advance(int step);
     int count() const { return settings.cells; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The variants on one thread, which also run on simulated ranks: what is ready is computed, and the engine polled after each task.
-// The tasks and the messages of this rank are one graph, in the order of the sequence: an item waits for the item that wrote a block
-// last, and a writer also for those that have read it since.
+// The variants on one thread, which also run on simulated ranks: what is ready is computed, and the engine polled after
+// each task. The tasks and the messages of this rank are one graph, in the order of the sequence: an item waits for the
+// item that wrote a block last, and a writer also for those that have read it since.
 #pragma once
 
 #include "run.hpp"
@@ -64,7 +64,8 @@ template <class Engine> void run_on_one_thread(Run &run, Engine &engine) {
                 engine.receive(item.transfer);
             }
             if (apps::simulated && item.transfer >= 0) {
-                continue; // no time has passed; a rank that only polls at one simulated time would be taken for one that waits
+                // No time has passed: a rank that only polls at one simulated time would be taken for one that waits.
+                continue;
             }
         }
         const bool found = engine.poll();

@@ -80,7 +80,8 @@ void solve_reference(Run &run); // an engine on MPI_Testsome
 void solve_messages_alone(Run &run);
 void solve_reference_alone(Run &run);
 
-// Of the factorization, on rank 0: how far Q R is from the matrix, and the columns of Q from orthogonal ones. Collective.
+// Of the factorization, on rank 0: how far Q R is from the matrix, and the columns of Q from orthogonal ones.
+// Collective.
 struct Errors {
     double residual = 0, orthogonality = 0;
     bool are_small() const { return residual < 1e-13 && orthogonality < 1e-13; } // false also for what is no number

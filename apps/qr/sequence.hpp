@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tasks of the factorization in a sequential order, and the messages between ranks that follow from it. Every rank makes
-// the same sequence, so both ends of a message know it by its number.
+// The tasks of the factorization in a sequential order, and the messages between ranks that follow from it. Every rank
+// makes the same sequence, so both ends of a message know it by its number.
 //
-// Blocks are the tiles and, for each elimination, the triangular factors of its reflectors. A task runs on one rank and reads
-// and writes blocks. Invariant: a block is current on the rank that wrote it last, and on those that have got it since.
+// Blocks are the tiles and, for each elimination, the triangular factors of its reflectors. A task runs on one rank and
+// reads and writes blocks. Invariant: a block is current on the rank that wrote it last, and on those that have got it
+// since.
 #pragma once
 
 #include "tiles.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fork-join: the sequence in its order. Before each step its messages, by blocking calls; then the tasks of the step, which are
-// independent, in a parallel loop.
+// Fork-join: the sequence in its order. Before each step its messages, by blocking calls; then the tasks of the step,
+// which are independent, in a parallel loop.
 #include "run.hpp"
 
 #include "common/check.hpp"

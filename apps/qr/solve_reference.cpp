@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine without continuations that Schuchart et al. 2021 compare with (5.3, figure 5), on a window of requests for MPI_Testsome
-// (common/request_window.hpp). The protocol is that of solve_messages.cpp. One thread at a time is in MPI.
+// The engine without continuations that Schuchart et al. 2021 compare with (5.3, figure 5), on a window of requests for
+// MPI_Testsome (common/request_window.hpp). The protocol is that of solve_messages.cpp. One thread at a time is in MPI.
 #include "one_thread.hpp"
 #if !defined(THENCE_SIMULATED)
 #include "tasks.hpp"

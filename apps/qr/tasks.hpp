@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The variants with tasks (thence/dataflow.hpp): each task of the sequence that runs here is one, and so is each end of a
-// message. Blocks are named by their addresses. `Engine` moves the data: this thread is its communication thread, and workers
-// poll it between their tasks. While they do, this thread leaves them the processors.
+// The variants with tasks (thence/dataflow.hpp): each task of the sequence that runs here is one, and so is each end of
+// a message. Blocks are named by their addresses. `Engine` moves the data: this thread is its communication thread, and
+// workers poll it between their tasks. While they do, this thread leaves them the processors.
 //
-// A task that receives asks the sender for the data when its block may be written. A task that sends lets them go when its
-// block is ready. Both count as complete when the data are there.
+// A task that receives asks the sender for the data when its block may be written. A task that sends lets them go when
+// its block is ready. Both count as complete when the data are there.
 #pragma once
 
 #include "run.hpp"

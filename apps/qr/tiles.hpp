@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The matrix in tiles, block-cyclic on a grid of ranks, and the kernels on tiles (LAPACK). Column-major; the last tiles of a
-// row and a column may be smaller.
+// The matrix in tiles, block-cyclic on a grid of ranks, and the kernels on tiles (LAPACK). Column-major; the last tiles
+// of a row and a column may be smaller.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks as messages of MPI: from out() of a stage into in() of the next one, without a copy. The tag is the number of the
-// block. The same block of successive chunks is sent and received in order, and MPI does not let these messages overtake.
+// Blocks as messages of MPI: from out() of a stage into in() of the next one, without a copy. The tag is the number of
+// the block. The same block of successive chunks is sent and received in order, and MPI does not let these messages
+// overtake.
 #pragma once
 
 #include "run.hpp"

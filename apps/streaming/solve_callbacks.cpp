@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a block is put into the memory of the next stage,
-// which sets a notification there. When the notifications that the next chunk of a block needs have arrived, the block is computed,
-// acknowledged to the stage before and put into the next one. Blocks are computed in the order in which they may be.
+// Callbacks on notifications (thence/notify.h), with one thread and without tasks: a block is put into the memory of
+// the next stage, which sets a notification there. When the notifications that the next chunk of a block needs have
+// arrived, the block is computed, acknowledged to the stage before and put into the next one. Blocks are computed in
+// the order in which they may be.
 #include "link.hpp"
 
 #include "common/check.hpp"
@@ -18,8 +19,8 @@ namespace {
 
 using apps::check;
 
-// The receive buffers of all stages, with a notification for each block: it is there. And acknowledgements alone, one for each
-// block: it was used.
+// The receive buffers of all stages, with a notification for each block: it is there. And acknowledgements alone, one
+// for each block: it was used.
 struct Memory {
     thence_space space = nullptr;
     thence_segment arriving = nullptr, used = nullptr;

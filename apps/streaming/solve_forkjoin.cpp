@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fork-join: the threads of a rank share the blocks of one chunk. Before and after, one thread receives and sends all blocks of
-// the chunk while the others are idle.
+// Fork-join: the threads of a rank share the blocks of one chunk. Before and after, one thread receives and sends all
+// blocks of the chunk while the others are idle.
 #include "link.hpp"
 
 #include <vector>

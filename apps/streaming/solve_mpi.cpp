@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI only: receives of a whole chunk are posted ahead. Every operation is started as soon as its buffer is free and waited for
-// when its buffer is needed, so messages and computation overlap.
+// MPI only: receives of a whole chunk are posted ahead. Every operation is started as soon as its buffer is free and
+// waited for when its buffer is needed, so messages and computation overlap.
 #include "link.hpp"
 
 #include <vector>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAGASPI: the task that sends a block writes it into the receive buffer of the next stage, with a notification; the task that
-// receives it waits for the notification. All chunks use the same memory, so the next stage acknowledges a block at the end of the
-// task that has computed it. Two variants wait for that before they write the block of the next chunk:
+// TAGASPI: the task that sends a block writes it into the receive buffer of the next stage, with a notification; the
+// task that receives it waits for the notification. All chunks use the same memory, so the next stage acknowledges a
+// block at the end of the task that has computed it. Two variants wait for that before they write the block of the next
+// chunk:
 //  - tagaspi: in the onready function of the task that writes.
 //  - tagaspi-tasks: in a task before it.
 #include "link.hpp"

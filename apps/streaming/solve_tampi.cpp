@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAMPI: a task to receive a block, one to compute it and one to send it, for each block of each chunk. The tasks of a message
-// start it and end; TAMPI_Iwait lets them count as complete when the message is.
+// TAMPI: a task to receive a block, one to compute it and one to send it, for each block of each chunk. The tasks of a
+// message start it and end; TAMPI_Iwait lets them count as complete when the message is.
 #include "link.hpp"
 #include "tasks.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Function f replaces a number x in (0, 1) by r x (1 - x), `work` times, with an r of its own. Small differences grow, so a wrong
-// number stays wrong to the end. This file is compiled with -ffp-contract=off: then all loops round in the same way, and all
-// variants give the same numbers bit for bit.
+// Function f replaces a number x in (0, 1) by r x (1 - x), `work` times, with an r of its own. Small differences grow,
+// so a wrong number stays wrong to the end. This file is compiled with -ffp-contract=off: then all loops round in the
+// same way, and all variants give the same numbers bit for bit.
 #include "stage.hpp"
 
 #include "common/input_error.hpp"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of one rank in the pipeline. Chunks of numbers go from stage to stage, and each stage applies its functions to every
-// number. A chunk consists of blocks, which do not depend on each other: a block is what is computed and sent at a time.
+// The part of one rank in the pipeline. Chunks of numbers go from stage to stage, and each stage applies its functions
+// to every number. A chunk consists of blocks, which do not depend on each other: a block is what is computed and sent
+// at a time.
 //
-// A stage has one or several ranks, its lanes. Each lane has a part of every chunk, and gets it from the rank of the same lane
-// one stage before. With as many lanes as ranks on a host, every message goes to another host.
+// A stage has one or several ranks, its lanes. Each lane has a part of every chunk, and gets it from the rank of the
+// same lane one stage before. With as many lanes as ranks on a host, every message goes to another host.
 #pragma once
 
 #include <mpi.h>
@@ -50,11 +51,12 @@ public:
     // Uses memory of the caller, for numbers() each, in place of its own.
     void use_memory(double *in_memory, double *out_memory) { received = in_memory, made = out_memory; }
 
-    // in(block) -> out(block). The first stage makes the numbers, the last one keeps them if they are to be checked. Any thread;
-    // different blocks at the same time.
+    // in(block) -> out(block). The first stage makes the numbers, the last one keeps them if they are to be checked.
+    // Any thread; different blocks at the same time.
     void compute(int chunk, int block);
 
-    // Compares what the last stage has kept with a serial computation, bit by bit: an empty text, or which value is wrong.
+    // Compares what the last stage has kept with a serial computation, bit by bit: an empty text, or which value is
+    // wrong.
     std::string check() const;
 
 private:

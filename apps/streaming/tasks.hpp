@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The task graph of the variants with tasks (thence/dataflow.hpp): receive -> compute -> send, for each block of each chunk. A
-// block of a buffer is named by its address. `Messages` says how blocks are received and sent.
+// The task graph of the variants with tasks (thence/dataflow.hpp): receive -> compute -> send, for each block of each
+// chunk. A block of a buffer is named by its address. `Messages` says how blocks are received and sent.
 #pragma once
 
 #include "run.hpp"

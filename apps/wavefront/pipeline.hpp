@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One grid whose columns are distributed over the ranks. A line of the grid depends on the line above it and on the last
-// column of the rank before, so blocks of lines move through the ranks as a pipeline. This is the kernel p2p of the
-// Parallel Research Kernels: g(i,j) = g(i-1,j) + g(i,j-1) - g(i-1,j-1), and before the next iteration g(0,0) becomes
-// -g(m-1,n-1), which the last rank sends to the first.
+// One grid whose columns are distributed over the ranks. A line of the grid depends on the line above it and on the
+// last column of the rank before, so blocks of lines move through the ranks as a pipeline. This is the kernel p2p of
+// the Parallel Research Kernels: g(i,j) = g(i-1,j) + g(i,j-1) - g(i-1,j-1), and before the next iteration g(0,0)
+// becomes -g(m-1,n-1), which the last rank sends to the first.
 //
 // The values are sums of whole numbers, so every rank checks all of its part exactly: after t iterations
 // g(i,j) = i + j + (t-1)(m+n-2).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks: the continuation of a receive computes the step, sends what it made, and begins the next receive. Whichever
-// grid's message arrives is computed next. Nothing blocks: a step whose buffer is still being sent waits for that in its
-// continuation, too.
+// Callbacks: the continuation of a receive computes the step, sends what it made, and begins the next receive.
+// Whichever grid's message arrives is computed next. Nothing blocks: a step whose buffer is still being sent waits for
+// that in its continuation, too.
 #include "variants.hpp"
 
 #include "common/check.hpp"
@@ -65,8 +65,8 @@ private:
         MPI_Request sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // of the buffers of even and odd steps
     };
 
-    // Begins the receive that the next step needs. The step may be computed once that is complete, and the send from its
-    // buffer two steps before.
+    // Begins the receive that the next step needs. The step may be computed once that is complete, and the send from
+    // its buffer two steps before.
     void begin(Chain &chain) {
         const int step = chain.grid->step();
         MPI_Request awaited[2];

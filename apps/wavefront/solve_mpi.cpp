@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI. `mpi` is the original: MPI_Recv, compute, MPI_Send, one grid after the other in each iteration. `waitany` is
-// what one writes by hand for several grids: a pending receive for each, and MPI_Waitany. It sends with MPI_Isend, since
-// two ranks that send grids in opposite directions with MPI_Send may wait for each other.
+// Plain MPI. `mpi` is the original: MPI_Recv, compute, MPI_Send, one grid after the other in each iteration. `waitany`
+// is what one writes by hand for several grids: a pending receive for each, and MPI_Waitany. It sends with MPI_Isend,
+// since two ranks that send grids in opposite directions with MPI_Send may wait for each other.
 #include "variants.hpp"
 
 #include <utility>
@@ -34,7 +34,8 @@ void solve_mpi(Run &run) {
 
 void solve_waitany(Run &run) {
     const int count = static_cast<int>(run.grids.size());
-    // Of grid g: [g] is the receive that its next step needs, and [count + g] the send whose buffer that step overwrites.
+    // Of grid g: [g] is the receive that its next step needs, and [count + g] the send whose buffer that step
+    // overwrites.
     std::vector<MPI_Request> awaited(2 * run.grids.size(), MPI_REQUEST_NULL);
     std::vector<MPI_Request> last_send(run.grids.size(), MPI_REQUEST_NULL);
     std::vector<MPI_Request> left; // sends of grids that are done

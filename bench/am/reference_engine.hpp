@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages on a window of requests for MPI_Testsome (common/request_window.hpp), as apps/qr has them. One thread.
+// Active messages on a window of requests for MPI_Testsome (common/request_window.hpp), as apps/qr has them. One
+// thread.
 //
 // A send that MPI completes at once does not enter the window: that is faster than the published scheme.
 #pragma once

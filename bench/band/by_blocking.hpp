@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sweeps with blocking receives. A rank processes the pairs (sweep, station) in the order of 2 * sweep + station.
 // Everything that a pair needs comes earlier in this order, on this or another rank, so no rank waits for ever.
-// Messages are sent with MPI_Isend from buffers of their own, since the receive may be of a later pair: the next message
-// of the station is the first thing that waits for it, and the pair with that receive comes earlier.
+// Messages are sent with MPI_Isend from buffers of their own, since the receive may be of a later pair: the next
+// message of the station is the first thing that waits for it, and the pair with that receive comes earlier.
 #pragma once
 
 #include "ranks.hpp"

@@ -17,7 +17,8 @@
 
 namespace measure::heat_runs {
 
-// In the order of the parameter `variant`. `mpi` and `forkjoin` are what tasks are compared with; the last one is a limit.
+// In the order of the parameter `variant`. `mpi` and `forkjoin` are what tasks are compared with; the last one is a
+// limit.
 constexpr std::array names{"mpi", "forkjoin", "omp-tasks", "tbb", "dataflow", "two threads by hand"};
 constexpr std::size_t mpi_only = 0, fork_join = 1, first_with_tasks = 2, by_hand = 5;
 
@@ -25,8 +26,8 @@ inline std::string text_of(shape of) {
     return std::to_string(of.ranks) + " x " + std::to_string(of.threads);
 }
 
-// The cells of this rank that cost more. Variants sweep other tiles, each of which costs more or not as a whole: `mpi` a
-// column of blocks over the whole band, two threads by hand half of it, tasks and fork-join a block.
+// The cells of this rank that cost more. Variants sweep other tiles, each of which costs more or not as a whole: `mpi`
+// a column of blocks over the whole band, two threads by hand half of it, tasks and fork-join a block.
 inline double dearer_cells(const heat::Run &run, std::size_t variant) {
     const int rows = run.band.rows(), tile_rows = variant == mpi_only  ? rows
                                                   : variant == by_hand ? rows / 2
@@ -61,9 +62,9 @@ inline void report_work(work &work, heat::Run &run, std::size_t variant) {
 
 constexpr int repeats = 3; // in each process; the median counts
 
-// A plate of 512 x 512 in blocks of the default size. With the parameter `dearer`, the lower half costs so many times its
-// time, whichever ranks have it. With `messages` 0, each rank has its rows as a plate of its own, so there are the same tasks
-// and no messages; nothing is dearer then.
+// A plate of 512 x 512 in blocks of the default size. With the parameter `dearer`, the lower half costs so many times
+// its time, whichever ranks have it. With `messages` 0, each rank has its rows as a plate of its own, so there are the
+// same tasks and no messages; nothing is dearer then.
 inline void one(work &work) {
     thence_task_runtime_add(thence_flow_task_runtime());
     const bool messages = work.parameter("messages") != 0;
@@ -138,9 +139,9 @@ inline int rounds(const session &session) {
     return session.quick() ? 3 : 5;
 }
 
-// The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced: two processors
-// share without any loss what one takes for the same tasks. On one rank: what two threads written by hand reach. Else: what
-// the same tasks reach without any message.
+// The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced: two
+// processors share without any loss what one takes for the same tasks. On one rank: what two threads written by hand
+// reach. Else: what the same tasks reach without any message.
 inline limit measured_limit(session &session, std::size_t variant, shape of, long dearer, const opponent &o) {
     const bool single = of.ranks == 1;
     contender possible = dearer > 1 ? run_of(session, variant, {.ranks = 1, .threads = 1}, dearer)
@@ -153,8 +154,8 @@ inline limit measured_limit(session &session, std::size_t variant, shape of, lon
             .value = runs.speed(1, 0).value * (dearer > 1 ? 2 : 1)};
 }
 
-// Runs the variants with tasks in each of these shapes, which use the same processors, and adds the figures. Bars are for the
-// first shape.
+// Runs the variants with tasks in each of these shapes, which use the same processors, and adds the figures. Bars are
+// for the first shape.
 inline void compare(session &session, const std::string &situation, const std::vector<shape> &shapes, long dearer,
                     const std::vector<opponent> &opponents) {
     std::vector<contender> all;

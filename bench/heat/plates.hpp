@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four independent plates (apps/heat/plates) on two ranks with one thread each: callbacks and a coroutine for each plate
-// against MPI only. The baseline is the best of the three ways that people write: a piece of each plate in turn, one plate
-// after the other, or whole rows, as fork-join exchanges them.
+// Four independent plates (apps/heat/plates) on two ranks with one thread each: callbacks and a coroutine for each
+// plate against MPI only. The baseline is the best of the three ways that people write: a piece of each plate in turn,
+// one plate after the other, or whole rows, as fork-join exchanges them.
 //
-// Blocks have the width that is best for MPI only, and it is good for continuations, too: 256 columns on one machine, and whole
-// rows between two hosts, where each message costs more than what a narrower block gains.
+// Blocks have the width that is best for MPI only, and it is good for continuations, too: 256 columns on one machine,
+// and whole rows between two hosts, where each message costs more than what a narrower block gains.
 //
-// With "from both ends", odd plates begin on the last rank. That is another distribution of the data. A program with a fixed
-// order would only lose by it, so the baseline does not have it.
+// With "from both ends", odd plates begin on the last rank. That is another distribution of the data. A program with a
+// fixed order would only lose by it, so the baseline does not have it.
 #pragma once
 
 #include "measure/alternate.hpp"
@@ -27,9 +27,9 @@ const std::vector<std::string> names{
     "MPI only, plates in turn",   "MPI only, plate after plate", "MPI only, whole rows", "callbacks", "coroutines",
     "callbacks, from both ends",  "coroutines, from both ends",  "without messages",     "one plate", "MPI_Waitany",
     "MPI_Waitany, from both ends"};
-// In the order of `names`. Behind the ways with continuations come two limits, which no order of the work can surpass: the
-// computation of a rank, and the messages of one plate, each of which waits for the one before. The last two are plain MPI in
-// the order of callbacks.
+// In the order of `names`. Behind the ways with continuations come two limits, which no order of the work can surpass:
+// the computation of a rank, and the messages of one plate, each of which waits for the one before. The last two are
+// plain MPI in the order of callbacks.
 struct way {
     void (*solve)(plates::Run &);
     bool mirrored = false;
@@ -47,8 +47,8 @@ constexpr way ways[] = {{plates::solve_mpi},
                         {plates::solve_waitany, true}};
 constexpr std::size_t after_each_other = 1, with_continuations = 3, computation = 7, one_plate = 8, waitany = 9;
 
-// Runs one way, on plates of 512 x 512, and returns the seconds of the slower rank. Without messages, each rank has its rows as
-// plates of its own. The program ends if a value differs from that of a serial run.
+// Runs one way, on plates of 512 x 512, and returns the seconds of the slower rank. Without messages, each rank has its
+// rows as plates of its own. The program ends if a value differs from that of a serial run.
 inline double run_once(work &work, std::size_t number) {
     const bool messages = number != computation;
     int all = 1;
@@ -98,8 +98,8 @@ inline void several(work &work) {
               [&](std::size_t number) { return run_once(work, number); });
 }
 
-// A figure for the best with continuations against the best of MPI only; with a bar of 0 it has none. `delay`: between two
-// hosts with a rank each; empty: both ranks on this machine.
+// A figure for the best with continuations against the best of MPI only; with a bar of 0 it has none. `delay`: between
+// two hosts with a rank each; empty: both ranks on this machine.
 inline void compare(session &session, const std::string &delay, double bar) {
     const job what{.work = "several",
                    .threads = level::single,

@@ -2,8 +2,8 @@
 // heat on one rank with two threads as one writes it by hand for this shape, without tasks and without MPI: each thread
 // has half of the rows and takes them block of columns by block of columns. It shows what two threads can reach.
 //
-// Invariant: before piece s the upper thread waits until the lower one has done the same columns of the iteration before,
-// and the lower one until the upper one has done piece s. So both compute what the serial run does.
+// Invariant: before piece s the upper thread waits until the lower one has done the same columns of the iteration
+// before, and the lower one until the upper one has done piece s. So both compute what the serial run does.
 #pragma once
 
 #include "heat/run.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the benchmark bt_mz: the variants against fork-join. Two of them have the bar: the best with continuations,
-// and the best with tasks. They are one figure if the best with continuations has tasks.
+// The figures of the benchmark bt_mz: the variants against fork-join. Two of them have the bar: the best with
+// continuations, and the best with tasks. They are one figure if the best with continuations has tasks.
 #pragma once
 
 #include "measure/contest.hpp"

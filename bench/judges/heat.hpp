@@ -25,8 +25,8 @@ struct opponent {
 // Measures the limit of a contender against an opponent. Called only if a bar is missed.
 using limit_of = std::function<limit(std::size_t contender, const opponent &)>;
 
-// The first contenders are the opponents; then come `variants` variants with tasks in each of the shapes. Bars are for the first
-// shape.
+// The first contenders are the opponents; then come `variants` variants with tasks in each of the shapes. Bars are for
+// the first shape.
 inline std::vector<figure> figures_of(const contest &runs, const std::string &situation,
                                       const std::vector<opponent> &opponents, const std::vector<shape> &shapes,
                                       std::size_t variants, const limit_of &measured) {

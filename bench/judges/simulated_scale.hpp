@@ -17,8 +17,8 @@ namespace measure::simulated_runs {
 constexpr double bar_uneven = 1.15; // with imbalance or noise; else 1
 constexpr double bar_wall = 300;    // seconds of this machine for a run of 1,024 ranks
 
-// What the rank that computes longest needs for `steps` steps of its zones, whatever the order; `factor` of a rank is how many
-// times as slow it is.
+// What the rank that computes longest needs for `steps` steps of its zones, whatever the order; `factor` of a rank is
+// how many times as slow it is.
 inline double longest_computation(const std::vector<bt_mz::ZoneShape> &zones, int ranks, double cell_seconds, int steps,
                                   const std::function<double(int rank)> &factor) {
     const std::vector<int> owner = bt_mz::distribute(zones, ranks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the benchmark streaming: tasks with notified writes against tasks with messages at small blocks, and against MPI
-// only where each is best.
+// The figures of the benchmark streaming: tasks with notified writes against tasks with messages at small blocks, and
+// against MPI only where each is best.
 #pragma once
 
 #include "measure/contest.hpp"

@@ -11,8 +11,8 @@
 
 namespace measure::wavefront_runs {
 
-// `mpi` is the baseline. `waitany` shows what plain MPI reaches in an order that follows the messages. `computation` is the
-// limit: each rank computes as much, and sends nothing.
+// `mpi` is the baseline. `waitany` shows what plain MPI reaches in an order that follows the messages. `computation` is
+// the limit: each rank computes as much, and sends nothing.
 const std::vector<std::string> names{"mpi", "waitany", "computation", "callbacks", "coroutine"};
 constexpr std::size_t mpi = 0, waitany = 1, computation = 2, callbacks = 3;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Used by the measured program: contenders with one thread a rank alternate in one process, so that a disturbance affects
-// all, and no launch of ranks lies between two of them. The judge compares the medians of several launches
+// Used by the measured program: contenders with one thread a rank alternate in one process, so that a disturbance
+// affects all, and no launch of ranks lies between two of them. The judge compares the medians of several launches
 // (contest::of_launches).
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace measure {
 
-// Calls `run(c)`, which returns seconds, for each of the contenders, `rounds` times after `warm_ups` more. Each contender is
-// first in turn: the scheduler may favour one place. Reports the median of contender c as `seconds_c`.
+// Calls `run(c)`, which returns seconds, for each of the contenders, `rounds` times after `warm_ups` more. Each
+// contender is first in turn: the scheduler may favour one place. Reports the median of contender c as `seconds_c`.
 template <class Run> void alternate(work &work, std::size_t contenders, int rounds, int warm_ups, Run &&run) {
     std::vector<std::vector<double>> seconds(contenders);
     for (int i = 0; i < warm_ups + rounds; ++i) {

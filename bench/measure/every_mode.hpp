@@ -26,7 +26,8 @@ inline std::vector<std::string> every_mode() {
     return modes;
 }
 
-// The pools for a rank with so many threads, one of which waits for all work. The method suspend-resume always needs a worker.
+// The pools for a rank with so many threads, one of which waits for all work. The method suspend-resume always needs a
+// worker.
 class pools_of_modes {
 public:
     explicit pools_of_modes(int threads)

@@ -21,7 +21,8 @@ namespace {
 // on both sides, counts repeat exactly. Other MPIs ignore the variable.
 constexpr const char *no_event_ticks = "OMPI_MCA_mpi_event_tick_rate=0";
 
-// Open MPI's launcher refuses to run as root without these variables. A user who runs the benchmark as root has chosen to.
+// Open MPI's launcher refuses to run as root without these variables. A user who runs the benchmark as root has chosen
+// to.
 std::vector<std::string> with_launcher_permission(std::vector<std::string> environment) {
     if (geteuid() == 0) {
         environment.insert(environment.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
@@ -34,8 +35,8 @@ bool exceeds_processors(int processes) {
     return processes > static_cast<int>(std::thread::hardware_concurrency());
 }
 
-// With more ranks than processors the launcher must allow it, and waiting ranks must yield, unless it is measured how MPI
-// waits.
+// With more ranks than processors the launcher must allow it, and waiting ranks must yield, unless it is measured how
+// MPI waits.
 std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks, bool as_mpi_waits) {
     if (exceeds_processors(ranks)) {
         environment.insert(environment.end(), {"OMPI_MCA_rmaps_base_oversubscribe=1",
@@ -47,8 +48,8 @@ std::vector<std::string> for_oversubscription(std::vector<std::string> environme
     return environment;
 }
 
-// The relay between two hosts carries every message, so it needs a processor when ranks wait. Open MPI's launcher does not
-// see the relay, and its ranks would spin.
+// The relay between two hosts carries every message, so it needs a processor when ranks wait. Open MPI's launcher does
+// not see the relay, and its ranks would spin.
 std::vector<std::string> with_relay(std::vector<std::string> environment, int ranks) {
     if (exceeds_processors(ranks + 1)) {
         environment.insert(environment.end(),

@@ -3,11 +3,12 @@
 // passes to its right neighbour until it has gone round five times. This file has what one rank does for all rings. The
 // benchmark compares ways to wait for the requests and to call received() and sent().
 //
-// A rank has some rings of its own in flight at a time, one per slot, and takes part in those of all others. When it starts
-// a ring it posts the receives of all five rounds: with 32 rings, 32 * 5 receives are pending for each rank of the program.
-// A step is one receive from the left and the send of the same message to the right. A message that has gone round five
-// times is not sent again, and the first send of a ring has no receive. Threads may post the receives of a ring in any
-// order, so it is not known which step gets which message. The message itself contains the number of times it was sent.
+// A rank has some rings of its own in flight at a time, one per slot, and takes part in those of all others. When it
+// starts a ring it posts the receives of all five rounds: with 32 rings, 32 * 5 receives are pending for each rank of
+// the program. A step is one receive from the left and the send of the same message to the right. A message that has
+// gone round five times is not sent again, and the first send of a ring has no receive. Threads may post the receives
+// of a ring in any order, so it is not known which step gets which message. The message itself contains the number of
+// times it was sent.
 #pragma once
 
 #include <atomic>

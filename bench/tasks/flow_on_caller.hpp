@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flow whose tasks are run by the thread that waits for them: its only worker is kept busy. Counts then do not depend on
-// how threads share the work. And the data-flow layer as a task runtime, so that counts do not depend on time.
+// A flow whose tasks are run by the thread that waits for them: its only worker is kept busy. Counts then do not depend
+// on how threads share the work. And the data-flow layer as a task runtime, so that counts do not depend on time.
 #pragma once
 
 #include <thence/dataflow.h>

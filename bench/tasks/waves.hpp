@@ -23,9 +23,9 @@ struct wave_data {
     std::array<int, in_flight> out{};
 };
 
-// Detached tasks of OpenMP. GCC's runtime runs a task at once, and its creator then waits for its event, if 64 tasks per
-// thread are unfinished. So the team has threads that do nothing but wait for the end. A taskwait begins with the task
-// that was created last, so the sends are created first: all receives are posted before.
+// Detached tasks of OpenMP. GCC's runtime runs a task at once, and its creator then waits for its event, if 64 tasks
+// per thread are unfinished. So the team has threads that do nothing but wait for the end. A taskwait begins with the
+// task that was created last, so the sends are created first: all receives are posted before.
 class openmp_team {
 public:
     // Calls `body` on the thread that runs the tasks.
@@ -67,8 +67,8 @@ class flow_team {
 public:
     thence::flow &flow() { return on_caller_.flow(); }
 
-    // The last send also makes progress, which completes the tasks of all receives on this thread. Else the helper thread
-    // completes some of them, which is not counted: on the processor 7 %, under callgrind any part.
+    // The last send also makes progress, which completes the tasks of all receives on this thread. Else the helper
+    // thread completes some of them, which is not counted: on the processor 7 %, under callgrind any part.
     template <class Receive, class Send> void wave_with_progress(wave_data &data, Receive receive, Send send) {
         wave(data, receive, [send](int k) {
             send(k);

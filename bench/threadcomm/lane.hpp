@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue from one thread to another without matching, ranks or tags: the least that a message between two threads costs.
-// Up to 32 bytes lie in the queue. The receiver copies more from the sender's buffer, and the sender waits for that.
+// A queue from one thread to another without matching, ranks or tags: the least that a message between two threads
+// costs. Up to 32 bytes lie in the queue. The receiver copies more from the sender's buffer, and the sender waits for
+// that.
 #pragma once
 
 #include <array>

@@ -2,11 +2,11 @@
 // What the Fortran modules call: integers in place of handles, and addresses of statuses, which have the same bytes in
 // Fortran and in C. `ignored` is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of Fortran, for comparison.
 //
-// A callback with a context of type(c_ptr) and its context lie in a block of a pool, and run_block() calls it: then `bytes`
-// is 0 and `data` the context. A continuation request that reports failures keeps the data of failed continuations, so
-// there the library copies them, and run_copied() gets the copy. A callback with an object is called by a procedure of
-// the module (`run`: 0 thence, 1 thence_f08), and the library copies its `data`. The addresses of these procedures as
-// arguments would make the compiler write relocations into read-only memory.
+// A callback with a context of type(c_ptr) and its context lie in a block of a pool, and run_block() calls it: then
+// `bytes` is 0 and `data` the context. A continuation request that reports failures keeps the data of failed
+// continuations, so there the library copies them, and run_copied() gets the copy. A callback with an object is called
+// by a procedure of the module (`run`: 0 thence, 1 thence_f08), and the library copies its `data`. The addresses of
+// these procedures as arguments would make the compiler write relocations into read-only memory.
 #include "pooled.hpp"
 
 #include <thence/progress.h>

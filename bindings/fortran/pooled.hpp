@@ -2,8 +2,9 @@
 // Blocks for the callback and the context of a continuation, from a pool, so that nothing is allocated in steady state.
 // A block may be given back on another thread than it was taken on.
 //
-// Invariant: a block is in the list of one thread, in the shared list, or in use. A thread whose list is long moves half
-// of it to the shared list, so blocks that one thread takes and another gives back circulate. Blocks are never freed.
+// Invariant: a block is in the list of one thread, in the shared list, or in use. A thread whose list is long moves
+// half of it to the shared list, so blocks that one thread takes and another gives back circulate. Blocks are never
+// freed.
 #pragma once
 
 namespace thence::fortran {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of TAMPI under their names in Fortran, with one underscore at the end, as compilers for Linux spell them. The
-// wrappers let MPI's own call in Fortran start the operation, which converts all arguments, and bind its request.
+// The calls of TAMPI under their names in Fortran, with one underscore at the end, as compilers for Linux spell them.
+// The wrappers let MPI's own call in Fortran start the operation, which converts all arguments, and bind its request.
 #include <TAMPI.h>
 
 #include <cstdio>

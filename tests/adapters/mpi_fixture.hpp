@@ -179,10 +179,10 @@ private:
     processor_use used_{};
 };
 
-// Calls `wait`, which returns when the receive is complete. Nothing arrives for 200 ms, or several times as long, since the
-// threads of a runtime may yield for a while before they sleep. Meanwhile what polls must pause: it uses less than 60 % of a
-// processor, and at most 500 us between two sleeps, which says so also if other programs leave less of the processor.
-// `used`: says what the threads have used that poll.
+// Calls `wait`, which returns when the receive is complete. Nothing arrives for 200 ms, or several times as long, since
+// the threads of a runtime may yield for a while before they sleep. Meanwhile what polls must pause: it uses less than
+// 60 % of a processor, and at most 500 us between two sleeps, which says so also if other programs leave less of the
+// processor. `used`: says what the threads have used that poll.
 template <class Wait, class Used> void expect_pauses_while_nothing_arrives(Wait wait, Used used) {
     using clock = std::chrono::steady_clock;
     pending_receive late(1);

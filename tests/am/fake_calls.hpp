@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of MPI that src/am calls, for one process on the fake MPI: messages to itself. What is started completes in
-// the next progress, unless the test says otherwise. Thread-safe but for the script, which is set while nothing runs.
+// The functions of MPI that src/am calls, for one process on the fake MPI: messages to itself. What is started
+// completes in the next progress, unless the test says otherwise. Thread-safe but for the script, which is set while
+// nothing runs.
 #pragma once
 
 #include "library.hpp"

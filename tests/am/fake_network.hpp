@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network of several engines in one process, in place of src/am/network.cpp. It decides at random what happens next: a
-// packet or data arrive, a send completes, a wave ends. One thread, but
+// A network of several engines in one process, in place of src/am/network.cpp. It decides at random what happens next:
+// a packet or data arrive, a send completes, a wave ends. One thread, but
 // where a test lets another one wait in an upcall.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What src/am/network*.cpp do by themselves, on the fake MPI: each upcall comes once, also while memory is exhausted, and the
-// end never hangs.
+// What src/am/network*.cpp do by themselves, on the fake MPI: each upcall comes once, also while memory is exhausted,
+// and the end never hangs.
 #include "fake_calls.hpp"
 #include "scarce_memory.hpp"
 
@@ -86,7 +86,8 @@ TEST_P(am_network, other_processes_are_told_without_memory_and_credits) {
     EXPECT_EQ(end(), MPI_SUCCESS);
 }
 
-// What was started cannot be attached. It does not complete before something else happens, so waiting for it would hang.
+// What was started cannot be attached. It does not complete before something else happens, so waiting for it would
+// hang.
 TEST_P(am_network, what_cannot_be_attached_for_lack_of_memory_is_attached_in_a_later_poll) {
     constexpr int more_than_any_stock = 400; // of continuations that exist already
     script.holds_sends = script.holds_collectives = true;

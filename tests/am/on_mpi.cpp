@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engines for active messages with their own network, src/am/network*.cpp, on the fake MPI: threads, and operations that
-// fail after they have begun.
+// Engines for active messages with their own network, src/am/network*.cpp, on the fake MPI: threads, and operations
+// that fail after they have begun.
 #include "fake_calls.hpp"
 
 #include "core/continuation/request.hpp"

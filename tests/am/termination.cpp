@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quiescence is found when nothing is left, and not before: random graphs of messages, put and get against a count of what
-// must be handled.
+// Quiescence is found when nothing is left, and not before: random graphs of messages, put and get against a count of
+// what must be handled.
 #include "fake_network.hpp"
 #include "sleeps.hpp"
 

@@ -172,7 +172,8 @@ TEST_F(between_tasks, tasks_of_both_kinds_end_while_polls_release_them) {
     flow.submit({}, [&] { more(); });
     test::wait_until([&] {
         const std::scoped_lock guard(mutex);
-        return std::all_of(ran.begin(), ran.end(), [](const std::atomic<int> &n) { return n == length; }) && held.empty();
+        return std::all_of(ran.begin(), ran.end(), [](const std::atomic<int> &n) { return n == length; }) &&
+               held.empty();
     });
     stop = true;
     flow.taskwait();

@@ -112,8 +112,8 @@ TEST_F(idle_polls, of_two_tasks_one_runs_at_once) {
     EXPECT_EQ(at_once, enough);
 }
 
-// Where no other thread waits for a processor, a worker polls longer than it would sleep. On a loaded machine it may lose
-// its processor, and leave, so this is tried often.
+// Where no other thread waits for a processor, a worker polls longer than it would sleep. On a loaded machine it may
+// lose its processor, and leave, so this is tried often.
 TEST_F(idle_polls, last_while_the_poll_allows_it) {
     std::atomic<clock::duration> longest{0ms};
     std::atomic<clock::time_point> begun{};

@@ -319,8 +319,8 @@ TEST(many, everything_at_once) {
     EXPECT_EQ(done, 3 * rounds);
 }
 
-// A thread of oneTBB stays in the arena in which its first stack is suspended. After oneTBB has found that nothing is to
-// be done there, it counts that thread as free, and sends none to another flow. Nobody waits there who would run the
+// A thread of oneTBB stays in the arena in which its first stack is suspended. After oneTBB has found that nothing is
+// to be done there, it counts that thread as free, and sends none to another flow. Nobody waits there who would run the
 // task.
 void expect_that_another_flow_runs() {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -354,8 +354,8 @@ TEST(many, suspended_tasks_of_one_flow_keep_no_worker_from_another) {
     blocked.taskwait();
 }
 
-// Runs six tasks in a flow with one worker. The stacks of some are resumed while another task runs. @return how many tasks
-// ran at a time.
+// Runs six tasks in a flow with one worker. The stacks of some are resumed while another task runs. @return how many
+// tasks ran at a time.
 int most_at_a_time() {
     thence::flow busy({.workers = 1});
     std::atomic<int> at_once{0}, most{0}, done{0};
@@ -374,8 +374,8 @@ int most_at_a_time() {
     return most;
 }
 
-// Where other processes keep the worker from its processor for 4 ms, a second thread runs a task. So single runs may have
-// two threads, and with the fault every second one has.
+// Where other processes keep the worker from its processor for 4 ms, a second thread runs a task. So single runs may
+// have two threads, and with the fault every second one has.
 TEST(many, a_flow_has_no_more_threads_than_workers_while_tasks_of_another_are_suspended) {
     thence::flow blocked({.workers = 1});
     thence::task_ref task;

@@ -111,7 +111,8 @@ public:
     // If an operation has failed, MPI_Testsome also frees the pending requests, and does not return them. Open MPI does
     // that to those with an error left from before.
     bool failed_testsome_frees_pending = false;
-    // If an operation has failed, MPI_Waitall returns, and the others are pending, with MPI_ERR_PENDING as their errors.
+    // If an operation has failed, MPI_Waitall returns, and the others are pending, with MPI_ERR_PENDING as their
+    // errors.
     bool failed_waitall_leaves_pending = false;
     // MPI refuses to start receives, with this code.
     int refuses_receives = MPI_SUCCESS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Included before everything else where src/interpose/calls is compiled for tests: its PMPI_ calls reach the fake (pmpi.cpp). */
+/* Included before everything else where src/interpose/calls is compiled for tests: its PMPI_ calls reach the fake
+ * (pmpi.cpp). */
 #ifndef THENCE_FAKE_PMPI_NAMES_H
 #define THENCE_FAKE_PMPI_NAMES_H
 

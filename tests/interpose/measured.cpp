@@ -145,7 +145,8 @@ TEST_P(measured, what_is_complete_at_once_or_freed_is_not_early) {
     EXPECT_LE(found.early_operations, 1) << "this thread may have lost its processor";
 }
 
-// A thread that loses its processor while it asks for the state of a request cannot know whether that was complete before.
+// A thread that loses its processor while it asks for the state of a request cannot know whether that was complete
+// before.
 TEST_P(measured, of_several_only_what_a_call_completes_counts) {
     std::int64_t early = 0;
     for (int tries = 0; tries < 20 && early == 0; ++tries) {

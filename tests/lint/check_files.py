@@ -3,8 +3,8 @@
 """usage: check_files.py ROOT
 
 Every source has an SPDX licence line among its first three lines. A C or C++ file with more than 400 lines of code
-gives a warning, with more than 500 a fault. No file has conflict markers of a merge. In the libraries one file starts threads,
-and one yields its processor. Their lines have at most 120 columns.
+gives a warning, with more than 500 a fault. Its lines have at most 120 columns. No file has conflict markers of a merge. In the
+libraries one file starts threads, and one yields its processor.
 """
 
 import re
@@ -54,9 +54,8 @@ def check(root):
                 faults += [f"{path}:{code.count(chr(10), 0, start.start()) + 1}: starts a thread; use start_thread() of "
                            "thence/detail/start_thread.hpp, which blocks the program's signals in it"
                            for start in THREAD_START.finditer(code)]
-            if str(path).startswith(("src/", "include/")):
-                faults += [f"{path}:{number}: {len(line)} columns, over {COLUMNS}"
-                           for number, line in enumerate(text.splitlines(), 1) if len(line) > COLUMNS]
+            faults += [f"{path}:{number}: {len(line)} columns, over {COLUMNS}"
+                       for number, line in enumerate(text.splitlines(), 1) if len(line) > COLUMNS]
             if str(path).startswith(("src/", "include/")) and str(path) not in YIELDS:
                 faults += [f"{path}:{code.count(chr(10), 0, at.start()) + 1}: yields its processor; pause as "
                            "thence/backoff.h or spin_wait does, which spins and then sleeps"

@@ -210,6 +210,13 @@ class Files(unittest.TestCase):
         for text in ("boost::this_fiber::yield();", "// sched_yield()", "yield(worker);"):
             self.assertEqual(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0], [], text)
 
+    def test_a_long_line_is_caught_in_code_and_comments(self):
+        head = f"// {check_files.SPDX}\n"
+        for name in ("src/core/a.cpp", "apps/a.hpp", "tests/a.c"):
+            for text in ("int " + "a" * 116 + ";", "// " + "a" * 118):
+                self.assertEqual(self.check(name, f"{head}{text}\n")[0], [f"{name}:2: 121 columns, over 120"])
+                self.assertEqual(self.check(name, head + text.replace("aa", "a", 1) + "\n")[0], [])
+
     def test_a_long_file_is_caught_and_comments_do_not_count(self):
         head = f"// {check_files.SPDX}\n"
         self.assertEqual(self.check("a.cpp", head + "/*\n" + "text\n" * 600 + "*/\n")[:2], ([], []))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: fortran_host LIBRARY TEXT: loads the library (fortran_library.c) before the first call of Thence. TEXT is how
- * `fortran` of thence_query() begins then. If it is that calls come to libthence, they must, and the library stays loaded; else they must not, and it can be
- * unloaded, as any other. */
+ * `fortran` of thence_query() begins then. If it is that calls come to libthence, they must, and the library stays
+ * loaded; else they must not, and it can be unloaded, as any other. */
 #define _GNU_SOURCE /* dladdr */
 #include <thence/thence.h>
 

@@ -25,7 +25,8 @@ void *address_of_wait(void) {
     return (void *)0;
 }
 #else
-/* The linker makes a slot for calls where a function is only called, and one for addresses where its address is taken. */
+/* The linker makes a slot for calls where a function is only called, and one for addresses where its address is
+ * taken. */
 int test(MPI_Request *request, int *flag) {
     return PMPI_Test(request, flag, MPI_STATUS_IGNORE);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library of somebody that uses this one, for dlopen(): one continuation by callback, then the wait for all of them, with
-// operations of two threads.
+// A library of somebody that uses this one, for dlopen(): one continuation by callback, then the wait for all of them,
+// with operations of two threads.
 #include <thence/thence.h>
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tool that wraps some of MPI's calls. It goes on to PMPI_ functions, or, if GO_ON is defined, to the next
-// definition. With NONE it wraps none of these, and with ONLY_ISEND that one. WRAPPED is one call more, which goes on to
-// the next definition, and WRAPPED_BY_PMPI one that goes on to the PMPI_ function.
+// definition. With NONE it wraps none of these, and with ONLY_ISEND that one. WRAPPED is one call more, which goes on
+// to the next definition, and WRAPPED_BY_PMPI one that goes on to the PMPI_ function.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

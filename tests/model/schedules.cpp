@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chosen interleavings of the native engine with Open MPI's completion: attaching, polling and cancelling between the steps
-// of a completion, on one thread.
+// Chosen interleavings of the native engine with Open MPI's completion: attaching, polling and cancelling between the
+// steps of a completion, on one thread.
 #include "library.hpp"
 
 namespace {
@@ -103,8 +103,8 @@ TEST_F(schedules, a_poll_between_the_mark_and_the_count_does_not_lose_it) {
 }
 
 TEST_F(schedules, a_loss_during_a_search_is_found_by_the_next_poll) {
-    // The push of the second request is lost after the search for the first one has passed it: its continuation is attached
-    // in a callback that this search has caused, in the race window of its own completion.
+    // The push of the second request is lost after the search for the first one has passed it: its continuation is
+    // attached in a callback that this search has caused, in the race window of its own completion.
     cr c;
     note first;
     note second;

@@ -208,8 +208,8 @@ TEST_F(active_messages, who_waits_for_their_end_is_told_before_the_engine_is_fre
     EXPECT_EQ(told_at, 1);
 }
 
-// The last rank gets messages that nobody handles there, until a message which rank 0 sends in its quiesce() registers the
-// handler.
+// The last rank gets messages that nobody handles there, until a message which rank 0 sends in its quiesce() registers
+// the handler.
 TEST_F(active_messages, wait_for_a_handler_that_a_message_registers_while_all_processes_wait) {
     begin();
     const int last = size - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process in which a collective operation fails cannot take part in the search for the end of all messages. All others
-// are told, by messages, instead of waiting for it for ever: usage: am_broken [end]
+// A process in which a collective operation fails cannot take part in the search for the end of all messages. All
+// others are told, by messages, instead of waiting for it for ever: usage: am_broken [end]
 // With `end` it fails where the engine ends, after the end of all messages is found.
 #include <thence/am.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages on the real MPI use bounded memory: a million as much as some thousand, and a receiver that handles none costs its
-// sender and itself no more than am.h says. Measured is what the C library has given out.
+// Active messages on the real MPI use bounded memory: a million as much as some thousand, and a receiver that handles
+// none costs its sender and itself no more than am.h says. Measured is what the C library has given out.
 //
 // THENCE_TEST_MESSAGES: how many messages; the default is small, since all tests run on a loaded machine.
 #include <thence/am.h>
@@ -58,8 +58,8 @@ protected:
     std::atomic<long> handled{0};
 };
 
-// Ten times as many messages as at first, in ten parts. Memory that a message keeps shows in each part. MPI's own stocks grow in some of
-// them, and at once: requests of MPICH 5 by 1 MiB, at any time.
+// Ten times as many messages as at first, in ten parts. Memory that a message keeps shows in each part. MPI's own
+// stocks grow in some of them, and at once: requests of MPICH 5 by 1 MiB, at any time.
 TEST_F(am_memory, does_not_grow_with_the_number_of_messages) {
     constexpr std::size_t parts = 10;
     const char *const text = std::getenv("THENCE_TEST_MESSAGES");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a handler of active messages may do besides sending: register another handler, and submit tasks of the data-flow layer, which
-// send.
+// What a handler of active messages may do besides sending: register another handler, and submit tasks of the data-flow
+// layer, which send.
 #include <thence/am.hpp>
 #include <thence/dataflow.hpp>
 

@@ -329,7 +329,8 @@ TEST_P(enqueue, takes_any_operation) {
     EXPECT_EQ(second, size * (size - 1) / 2);
 }
 
-// Blocking calls inside the functions of a queue would wait for each other here (MPICH's way, on one thread per device).
+// Blocking calls inside the functions of a queue would wait for each other here (MPICH's way, on one thread per
+// device).
 TEST_P(enqueue, queues_of_one_process_do_not_wait_for_each_other) {
     queued_communicator receiver(GetParam(), MPI_COMM_SELF);
     queued_communicator sender(GetParam(), MPI_COMM_SELF);

@@ -208,8 +208,8 @@ TEST_P(enqueued_calls, one_sided_operations_are_enqueued_by_the_function_that_st
     };
     queued_communicator q(GetParam());
     // MPI_Win_create on the heap first: on MPICH 4.0 over UCX rank 0 reaches itself in place of rank 1 in memory of
-    // MPI_Win_allocate and of the stack, also without Thence. Open MPI 4.1 has only MPI_Win_allocate if threads may call
-    // it.
+    // MPI_Win_allocate and of the stack, also without Thence. Open MPI 4.1 has only MPI_Win_allocate if threads may
+    // call it.
     std::vector<int> own(2);
     int *memory = own.data();
     MPI_Win window = MPI_WIN_NULL;

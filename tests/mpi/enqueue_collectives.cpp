@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every enqueued collective gives what MPI's own gives, between functions of the queue that write its input and read its
-// output.
+// Every enqueued collective gives what MPI's own gives, between functions of the queue that write its input and read
+// its output.
 #include "thread_queue.hpp"
 
 #include <thence/mpix.h>

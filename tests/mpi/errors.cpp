@@ -187,8 +187,8 @@ TEST_F(error, of_a_persistent_receive_ends_each_continuation_on_it) {
     }
 }
 
-// With and without continuation. With such a handler MPICH 5 returns no error, so only the calls are counted. Open MPI 4.1
-// frees the request if the user's call finds the failure.
+// With and without continuation. With such a handler MPICH 5 returns no error, so only the calls are counted. Open MPI
+// 4.1 frees the request if the user's call finds the failure.
 TEST_F(error, of_a_persistent_receive_calls_its_error_handler_once) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(count_handled, &handler);

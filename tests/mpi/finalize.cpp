@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize with continuations outstanding and a thread communicator that is not freed reports them, runs none, and ends. A program of its own, since
-// MPI_Finalize is its subject: it reads what it wrote to stderr.
+// MPI_Finalize with continuations outstanding and a thread communicator that is not freed reports them, runs none, and
+// ends. A program of its own, since MPI_Finalize is its subject: it reads what it wrote to stderr.
 #include "is_interposed.hpp"
 
 #include <thence/thence.h>

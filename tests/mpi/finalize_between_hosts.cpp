@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ranks on two hosts. One calls MPI_Finalize at once. The other makes progress for a while before, as a helper thread
-// does while the program computes. On MPICH 4.0 such programs did not end.
+// Two ranks on two hosts. One calls MPI_Finalize at once. The other makes progress for a while before, as a helper
+// thread does while the program computes. On MPICH 4.0 such programs did not end.
 #include <mpi.h>
 
 #include <chrono>

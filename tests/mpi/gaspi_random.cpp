@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random puts: each process puts blocks of any length anywhere into its window at each other process, many of them on
 // each other, and then notifies with a checksum of all that must be there. Some are lists, some have a notification of
-// their own, and between them are reads of what was put. THENCE_TEST_PUTS: how many in all. THENCE_TEST_MIX=off: writes and
-// a notification alone.
+// their own, and between them are reads of what was put. THENCE_TEST_PUTS: how many in all. THENCE_TEST_MIX=off: writes
+// and a notification alone.
 #include "gaspi.hpp"
 
 #include <cstdlib>

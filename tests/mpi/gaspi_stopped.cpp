@@ -31,7 +31,8 @@ protected:
         return value;
     }
 
-    // What the rank does that is stopped: it writes to all others until it is told, then looks for what they have written.
+    // What the rank does that is stopped: it writes to all others until it is told, then looks for what they have
+    // written.
     void write_until_over() {
         for (gaspi_notification_t value = 0; value == 0;) {
             for (gaspi_rank_t to = 0; to < stopped; ++to) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * In C: the types of the functions of generalized requests under both names, that of MPICH's header and that of the paper,
- * and wait functions of both forms, in one MPI_Waitall. */
+ * In C: the types of the functions of generalized requests under both names, that of MPICH's header and that of the
+ * paper, and wait functions of both forms, in one MPI_Waitall. */
 #include <mpi.h>
 
 #include <thence/mpix.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generalized requests with poll and wait functions, and explicit progress, under MPICH's names. The work is a timer, or
-// depends on a message. What a test compares with MPICH 5 was seen there in its own functions of these names.
+// Generalized requests with poll and wait functions, and explicit progress, under MPICH's names. The work is a timer,
+// or depends on a message. What a test compares with MPICH 5 was seen there in its own functions of these names.
 #include "support.hpp"
 
 #include <thence/mpix.h>

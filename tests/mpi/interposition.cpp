@@ -26,8 +26,8 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
 
 class handles_of_crs : public interposed {
 protected:
-    // A CR has an integer by `to`, and `from` gives the CR back. With MPI's own requests both do what MPI's do, which are
-    // `by_mpi` after each other: that of Intel MPI under the standard ABI gives another handle back.
+    // A CR has an integer by `to`, and `from` gives the CR back. With MPI's own requests both do what MPI's do, which
+    // are `by_mpi` after each other: that of Intel MPI under the standard ABI gives another handle back.
     template <class To, class From, class Both> void check_integers(To to, From from, Both by_mpi) {
         pending one;
         attach(one, 1, cr);

@@ -278,7 +278,8 @@ TEST(Offload, ranks_that_add_types_of_equal_size_in_another_order_are_told_so) {
     EXPECT_THROW(tasks.begin(), std::invalid_argument);
 }
 
-// Where the continuation of metadata runs on another thread, the last step may be over once the input of the task has come.
+// Where the continuation of metadata runs on another thread, the last step may be over once the input of the task has
+// come.
 class Ordered : public thence::detail::offload_continuations {
 public:
     using offload_continuations::offload_continuations;

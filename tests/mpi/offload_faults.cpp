@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thence/offload.hpp where an operation of MPI fails on the last rank alone, or memory is exhausted. All ranks are told,
-// by an error, and none waits for ever: usage: offload_faults [killed]
+// thence/offload.hpp where an operation of MPI fails on the last rank alone, or memory is exhausted. All ranks are
+// told, by an error, and none waits for ever: usage: offload_faults [killed]
 // With `killed` whoever runs a task of rank 0 is killed in it: see am_killed.sh.
 #include <thence/offload.hpp>
 
@@ -138,8 +138,8 @@ void memory_is_exhausted() {
     expect(tasks.finish_step().own == submitted, "a task that could not be submitted counts in no step");
 }
 
-// The program of the last rank leaves a step by an exception of its own: from the scope of the offloader, or to a handler
-// in it after a task was submitted.
+// The program of the last rank leaves a step by an exception of its own: from the scope of the offloader, or to a
+// handler in it after a task was submitted.
 struct left_by_program {};
 
 void program_leaves(bool leaves_scope, const char *what) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step is left by an exception while tasks are away (thence/offload.hpp). No results go into the memory of the program once
-// the offloader is destroyed: here that memory stays, and is looked at.
+// A step is left by an exception while tasks are away (thence/offload.hpp). No results go into the memory of the
+// program once the offloader is destroyed: here that memory stays, and is looked at.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,9 +47,9 @@ struct held {
     }
 };
 
-// Counts tasks that are sent away, and those with receives of results. Can keep the callbacks of what was sent, as if the
-// thread that runs them was slow; can cancel nothing, as if MPI had matched the receives; and can attach no receives of
-// results, as if memory was exhausted.
+// Counts tasks that are sent away, and those with receives of results. Can keep the callbacks of what was sent, as if
+// the thread that runs them was slow; can cancel nothing, as if MPI had matched the receives; and can attach no
+// receives of results, as if memory was exhausted.
 class counted : public thence::detail::offload_continuations {
 public:
     using count = thence::detail::atomic<int>;

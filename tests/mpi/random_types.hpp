@@ -103,9 +103,9 @@ private:
     }
 
     // A member without bytes: MPICH 5 crashes when it packs some structs with one, and Open MPI does not keep to their
-    // extent. A negative stride: Open MPI takes it for a positive one if the blocks touch or overlap. Blocks that overlap:
-    // Intel MPI 2021.18 packs some vectors of them as if the blocks touched, and so it does with elements whose extent is
-    // zero.
+    // extent. A negative stride: Open MPI takes it for a positive one if the blocks touch or overlap. Blocks that
+    // overlap: Intel MPI 2021.18 packs some vectors of them as if the blocks touched, and so it does with elements
+    // whose extent is zero.
     static bool packed_wrongly(MPI_Datatype type) {
         int size = 0;
         MPI_Type_size(type, &size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// THENCE_CHECK_STREAMS: two threads in calls of one stream at the same time are reported, once per stream, with both threads
-// and both calls. Needs that setting in the environment.
+// THENCE_CHECK_STREAMS: two threads in calls of one stream at the same time are reported, once per stream, with both
+// threads and both calls. Needs that setting in the environment.
 #include "../tasks/standard_error.hpp"
 #include "multiplex.hpp"
 
@@ -39,7 +39,8 @@ protected:
         EXPECT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
         EXPECT_EQ(MPIX_Stream_free(&stream), MPI_SUCCESS);
     }
-    // One thread is in `blocked`, which lasts until the message of tag 0 is sent; another probes. Returns what is printed.
+    // One thread is in `blocked`, which lasts until the message of tag 0 is sent; another probes. Returns what is
+    // printed.
     std::string report_of(const std::function<void(int &)> &blocked) const {
         standard_error printed;
         int value = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that the library starts block the signals of the program: one that waits for a signal in one of its threads gets
-// every signal. A program of its own, since MPI's own threads must not take the signal either: they start while it is blocked.
+// Threads that the library starts block the signals of the program: one that waits for a signal in one of its threads
+// gets every signal. A program of its own, since MPI's own threads must not take the signal either: they start while it
+// is blocked.
 #include <thence/thence.h>
 
 #ifdef WITH_TBB
@@ -101,7 +102,8 @@ int main(int argc, char **argv) {
     std::size_t ours = 0;
     bool helper = false;
     std::vector<std::string> wrong;
-    // A thread that has just been started by oneTBB blocks all signals for a moment, so the threads are looked at again.
+    // A thread that has just been started by oneTBB blocks all signals for a moment, so the threads are looked at
+    // again.
     for (int tries = 0; tries < 100 && (tries == 0 || !wrong.empty()); ++tries) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         ours = 0;

@@ -199,8 +199,8 @@ TEST_F(streams, of_threads_do_not_meet) {
     }
 }
 
-// The test mpi_streams_endpoints sets the variable, so there all tests of this file run on endpoints. MPICH has streams since
-// 4.1, and endpoints with its device ch4.
+// The test mpi_streams_endpoints sets the variable, so there all tests of this file run on endpoints. MPICH has streams
+// since 4.1, and endpoints with its device ch4.
 TEST_F(streams, use_the_endpoints_that_mpich_reserves) {
     if (std::getenv("MPIR_CVAR_CH4_RESERVE_VCIS") == nullptr) {
         GTEST_SKIP() << "no endpoints are asked for";

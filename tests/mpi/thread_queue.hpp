@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue of the test's own, which a thread works off: what a program does to enqueue MPI operations on a queue that Thence
-// does not know. Also a stream with such a queue, and its communicator.
+// A queue of the test's own, which a thread works off: what a program does to enqueue MPI operations on a queue that
+// Thence does not know. Also a stream with such a queue, and its communicator.
 #pragma once
 
 #include "support.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives on thread communicators, with roots, with MPI_IN_PLACE, with gaps, and with an operation that does not commute.
+// Blocking collectives on thread communicators, with roots, with MPI_IN_PLACE, with gaps, and with an operation that
+// does not commute.
 #include "threadcomm.hpp"
 
 #include <array>

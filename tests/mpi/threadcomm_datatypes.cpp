@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The datatypes of nonblocking collectives on thread communicators: which of them count, and what a user's operation gets.
+// The datatypes of nonblocking collectives on thread communicators: which of them count, and what a user's operation
+// gets.
 #include "threadcomm.hpp"
 
 #include <atomic>

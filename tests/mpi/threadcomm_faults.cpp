@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread communicators: requests that outlive a communicator, an operation that MPI refuses on some ranks, and an exchange in
-// which each rank waits for the other.
+// Thread communicators: requests that outlive a communicator, an operation that MPI refuses on some ranks, and an
+// exchange in which each rank waits for the other.
 #include "threadcomm.hpp"
 
 #include <vector>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A thread communicator after MPI_Init, as in the paper (Zhou et al., "Designing and Prototyping Extensions to MPI in
- * MPICH"). Each thread prints its rank. If the MPI gives too low a thread level, the error is printed and the exit status is
- * 3. */
+ * MPICH"). Each thread prints its rank. If the MPI gives too low a thread level, the error is printed and the exit
+ * status is 3. */
 #include <mpi.h>
 
 #include <thence/mpix.h>

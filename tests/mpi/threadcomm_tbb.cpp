@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread communicators whose threads are those of an arena of oneTBB. A thread waits in the start until all have come, so
-// each of `threads` tasks runs on a thread of its own, also on a machine with fewer cores.
+// Thread communicators whose threads are those of an arena of oneTBB. A thread waits in the start until all have come,
+// so each of `threads` tasks runs on a thread of its own, also on a machine with fewer cores.
 #include <thence/mpix.h>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What thence/type_iov.h, thence/mpix.h and thence/type_iov.hpp promise, on the real MPI. The first rules are those where
-// MPICH does other than Zhou et al. 2024 says.
+// What thence/type_iov.h, thence/mpix.h and thence/type_iov.hpp promise, on the real MPI. The first rules are those
+// where MPICH does other than Zhou et al. 2024 says.
 #include "support.hpp"
 
 #include <thence/mpix.h>

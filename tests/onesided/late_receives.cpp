@@ -110,8 +110,8 @@ TEST_F(late_receives, are_not_overtaken_by_packets_of_their_process) {
     free_space();
 }
 
-// What a process has sent by two threads, of which each waits for its call. Some packets are lost, and some receives are
-// late.
+// What a process has sent by two threads, of which each waits for its call. Some packets are lost, and some receives
+// are late.
 class random_arrival final : public wire::receiver {
 public:
     void run(std::uint32_t seed) {

@@ -45,8 +45,8 @@ inline decltype(thence::mpi::table.Isend) send_of_fake = nullptr;
 // True: a receive with this tag does not start.
 inline std::atomic<bool (*)(int tag)> refuses_receive{nullptr};
 inline decltype(thence::mpi::table.Irecv) receive_of_fake = nullptr;
-// How many processes a space has, 1 or 2. Messages to the other one come back from this one, so what the other one is told
-// of them holds for this one.
+// How many processes a space has, 1 or 2. Messages to the other one come back from this one, so what the other one is
+// told of them holds for this one.
 inline int processes = 1;
 
 inline int send_or_fail(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,

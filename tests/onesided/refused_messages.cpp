@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the target cannot do: it has no such part, or its MPI does not take a message. The process that has asked for it is
-// told, nothing waits for it, and all others go on.
+// What the target cannot do: it has no such part, or its MPI does not take a message. The process that has asked for it
+// is told, nothing waits for it, and all others go on.
 #include "failed_messages.hpp"
 #include "onesided/operations.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree of GASPI's collective calls, with more members than a machine has processes: 256, 1,024, and numbers that are
-// no powers of two. A message is there as soon as it is sent, and the members go on in an order that is random.
+// The tree of GASPI's collective calls, with more members than a machine has processes: 256, 1,024, and numbers that
+// are no powers of two. A message is there as soon as it is sent, and the members go on in an order that is random.
 #include "onesided/gaspi/tree.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of scripts/run_tests.py: how it builds, and what the end of its output says about failed tests."""
+"""Tests of scripts/run_tests.py: what it builds and runs, and what the end of its output says about failed tests."""
 
 import importlib.util
+import json
 import sys
 import tempfile
 import unittest
@@ -64,6 +65,24 @@ class Summary(unittest.TestCase):
     def test_a_failed_build_is_named(self):
         lines = run_tests.summarize([(run_tests.MATRIX[0], run_tests.broken("the build failed"))]).splitlines()
         self.assertEqual(lines[1:], ["failed: release: the build failed", "0 passed, 1 failed"])
+
+
+class Selection(unittest.TestCase):
+    def test_only_the_whole_matrix_runs_tests_labelled_matrix(self):
+        for configuration in run_tests.MATRIX + run_tests.OTHERS + run_tests.SANITIZERS:
+            for labels in {configuration.labels, "", "core"}:
+                for stage in run_tests.stages_of(configuration, labels, False):
+                    self.assertIn("matrix", stage[1][stage[1].index("-LE") + 1])
+                for stage in run_tests.stages_of(configuration, labels, True):
+                    self.assertNotIn("matrix", " ".join(stage[1]))
+
+    def test_sanitizers_run_the_tests_that_their_presets_name(self):
+        presets = json.loads((PATH.parents[1] / "CMakePresets.json").read_text())
+        for configuration in run_tests.SANITIZERS:
+            tests, build = (next(each for each in presets[kind] if each["name"] == configuration.name)
+                            for kind in ("testPresets", "buildPresets"))
+            self.assertEqual(tests["filter"]["include"]["label"], run_tests.pattern(configuration.labels))
+            self.assertEqual(build["targets"], [f"tests_{label}" for label in configuration.labels.split()])
 
 
 class Builds(unittest.TestCase):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages on simulated ranks: random graphs of messages, puts and gets, of which nobody knows the end. Quiescence is
-// found when all are handled, and not before, in each of several phases. Rank 0 prints the simulated time. scripts/simulate.py runs it,
-// too: a handler then computes for --cell-cost, and rank 0 writes the time of all phases to the file of --json.
+// Active messages on simulated ranks: random graphs of messages, puts and gets, of which nobody knows the end.
+// Quiescence is found when all are handled, and not before, in each of several phases. Rank 0 prints the simulated
+// time. scripts/simulate.py runs it, too: a handler then computes for --cell-cost, and rank 0 writes the time of all
+// phases to the file of --json.
 #include <thence/am.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A ring of callbacks: a token goes from rank to rank several times, each time sent on by the callback of its receive. Each
- * rank checks how often its callback ran, that its variables are its own, and that the engine is testsome without a helper
- * thread. Rank 0 prints the simulated time, which a test compares between two runs. */
+ * A ring of callbacks: a token goes from rank to rank several times, each time sent on by the callback of its receive.
+ * Each rank checks how often its callback ran, that its variables are its own, and that the engine is testsome without
+ * a helper thread. Rank 0 prints the simulated time, which a test compares between two runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

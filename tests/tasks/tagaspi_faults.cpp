@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong calls of TAGASPI, and operations that fail, in tasks of a runtime that counts what is bound to them. With an
-// argument it is one test by itself: `without_threads` begins MPI on a lower thread level, `without_threads_in_one` in one
-// process, `uninitialized` calls everything before the beginning.
+// argument it is one test by itself: `without_threads` begins MPI on a lower thread level, `without_threads_in_one` in
+// one process, `uninitialized` calls everything before the beginning.
 #include "counted_task.hpp"
 #include "tagaspi_fixture.hpp"
 

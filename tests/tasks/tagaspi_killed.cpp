@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three ranks, of which the last one is killed while operations of tasks on it are under way: the tasks are told, the end
-// does not wait for it, and the two go on without it. MPI itself cannot end then, so the program leaves by _exit.
+// Three ranks, of which the last one is killed while operations of tasks on it are under way: the tasks are told, the
+// end does not wait for it, and the two go on without it. MPI itself cannot end then, so the program leaves by _exit.
 #include "counted_task.hpp"
 
 #include <GASPI_Ext.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that
-// never end, `by_hand` and `without_threads` start the library themselves, and `polling_task` looks at the runtime after
-// MPI_Finalize.
+// never end, `by_hand` and `without_threads` start the library themselves, and `polling_task` looks at the runtime
+// after MPI_Finalize.
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>
@@ -43,8 +43,8 @@ int finalize_with_outstanding() {
     std::_Exit(0); // the tasks never end
 }
 
-// With THENCE_PROGRESS=task, and on the tests' runtime. The task that polls sleeps when MPI_Finalize begins: it has ended
-// when MPI_Finalize returns, and the program may shut its runtime down.
+// With THENCE_PROGRESS=task, and on the tests' runtime. The task that polls sleeps when MPI_Finalize begins: it has
+// ended when MPI_Finalize returns, and the program may shut its runtime down.
 int finalize_ends_the_polling_task() {
     const auto sleep_longer = reinterpret_cast<void (*)(long)>(dlsym(RTLD_DEFAULT, "alpi_tests_sleep_longer"));
     const auto count = reinterpret_cast<void (*)(long *, long *)>(dlsym(RTLD_DEFAULT, "alpi_tests_tasks"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0 prints the median time of a message of 8 B from rank 0 to the last rank and back, in microseconds, and the names of
-// the hosts of both.
+// Rank 0 prints the median time of a message of 8 B from rank 0 to the last rank and back, in microseconds, and the
+// names of the hosts of both.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

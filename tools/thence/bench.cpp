@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `thence bench` and `thence doctor`: become the programs thence-bench and thence-doctor, which are there if the benchmarks
-// were built.
+// `thence bench` and `thence doctor`: become the programs thence-bench and thence-doctor, which are there if the
+// benchmarks were built.
 #include "program.hpp"
 #include "subcommands.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For `thence info`: the task runtimes whose tables the library itself has, and what each can do here. A program adds the
-// tables of others, such as fibers and thence-tasks.
+// For `thence info`: the task runtimes whose tables the library itself has, and what each can do here. A program adds
+// the tables of others, such as fibers and thence-tasks.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the timelines that the library writes with THENCE_TRACE, one per rank: one event per line, then a line about the
-// rank. It reads what the library writes, and nothing else of Chrome's trace format.
+// Reads the timelines that the library writes with THENCE_TRACE, one per rank: one event per line, then a line about
+// the rank. It reads what the library writes, and nothing else of Chrome's trace format.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of an MPI with a fault, which the environment variable FAULT names. Linked into an application, they show what it
-// then says, and with which exit status it ends.
+// Parts of an MPI with a fault, which the environment variable FAULT names. Linked into an application, they show what
+// it then says, and with which exit status it ends.
 //   wrong_value: the last number, or the last byte, of each message of rank 0 to another rank is slightly wrong.
-//   wrong_data:  the same for messages of more than 8 KiB only, so that those by which ranks agree on something stay right.
+//   wrong_data:  the same for messages of more than 8 KiB only, so that those by which ranks agree on something stay
+//                right.
 //   very_wrong_value: such a number is wrong by up to a sixteenth.
 //   truncated:   each receive has a buffer that is too small, and errors are returned.
 //   few_notifications: a segment of GASPI has 3.
@@ -54,8 +55,8 @@ const void *with_fault(const void *buffer, int count, MPI_Datatype type, MPI_Com
 
 } // namespace
 
-// Also for the calls of the libraries of Thence: so these are not hidden, as symbols are by default here. The headers of
-// some MPIs say so themselves, those of MPICH 5 do not.
+// Also for the calls of the libraries of Thence: so these are not hidden, as symbols are by default here. The headers
+// of some MPIs say so themselves, those of MPICH 5 do not.
 #pragma GCC visibility push(default)
 
 extern "C" int MPI_Init_thread(int *argc, char ***argv, int wanted, int *granted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks have to agree on: which rank names its wrong value, and whether there are tags enough. A program of its
-// own, on any number of ranks.
+// What all ranks have to agree on: which rank names its wrong value, and whether there are tags enough. A program of
+// its own, on any number of ranks.
 #include "common/program.hpp"
 
 #include <cstdio>

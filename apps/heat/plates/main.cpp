@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heat_plates: reads the command line, runs one variant on all plates and reports. It needs no threads, so it also runs on
-// simulated ranks.
+// heat_plates: reads the command line, runs one variant on all plates and reports. It needs no threads, so it also runs
+// on simulated ranks.
 #include "variants.hpp"
 
 #include "common/application.hpp"

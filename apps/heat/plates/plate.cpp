@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tag contains plate, piece and direction. Messages of a tag are sent and received in the order of iterations, and MPI
-// does not let them overtake.
+// A tag contains plate, piece and direction. Messages of a tag are sent and received in the order of iterations, and
+// MPI does not let them overtake.
 #include "plate.hpp"
 
 #include "common/imbalance.hpp"

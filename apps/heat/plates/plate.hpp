@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One of several independent plates: the band of rows that this rank has of it, the pieces of its boundary rows that
-// travel, and the order of the steps. Step s sweeps piece k = s % pieces() of iteration t = s / pieces(): the columns of
-// one block, over all rows of the band. It needs the piece of the band above as iteration t has made it, and that of the
-// band below as iteration t - 1 has made it. All variants compute the same values, bit for bit.
+// travel, and the order of the steps. Step s sweeps piece k = s % pieces() of iteration t = s / pieces(): the columns
+// of one block, over all rows of the band. It needs the piece of the band above as iteration t has made it, and that of
+// the band below as iteration t - 1 has made it. All variants compute the same values, bit for bit.
 #pragma once
 
 #include "../grid.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is recorded for a timeline. Invariant: when a step of a column begins, all messages of that column are complete: those
-// that the step needs, and those that were made by the last step of the column.
+// What is recorded for a timeline. Invariant: when a step of a column begins, all messages of that column are complete:
+// those that the step needs, and those that were made by the last step of the column.
 #include "run.hpp"
 
 namespace plates {

@@ -65,8 +65,8 @@ struct Run {
             recorder->add(activity, begin, apps::now());
         }
     }
-    // Must be called before a message is started. For the recorder it is complete when its step begins: the one that needs
-    // it, or the next one that changes its memory.
+    // Must be called before a message is started. For the recorder it is complete when its step begins: the one that
+    // needs it, or the next one that changes its memory.
     void started(const Plate::Piece &p, bool sent) {
         if (recorder != nullptr && p.count > 0) {
             add_flying(p, sent);

@@ -32,8 +32,8 @@ ex::task<> complete(MPI_Request &begun) {
     }
 }
 
-// A piece is sent while later ones are computed. To wait for it at once could end in a deadlock: the rank above receives it
-// in its next iteration, and may need other pieces of this rank before that.
+// A piece is sent while later ones are computed. To wait for it at once could end in a deadlock: the rank above
+// receives it in its next iteration, and may need other pieces of this rank before that.
 ex::task<> follow(const thence::communicator &comm, Run &run, Plate &plate, scheduler loop) {
     std::vector<std::array<MPI_Request, 2>> sends(static_cast<std::size_t>(plate.pieces()),
                                                   {MPI_REQUEST_NULL, MPI_REQUEST_NULL});

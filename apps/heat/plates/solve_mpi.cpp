@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI. `forkjoin` exchanges whole rows, as a program does that computes with all threads between two exchanges. `mpi` is
-// tuned by hand: every operation is started as soon as its buffer is free and waited for when its data is needed; the order of
-// the plates is fixed.
+// Plain MPI. `forkjoin` exchanges whole rows, as a program does that computes with all threads between two exchanges.
+// `mpi` is tuned by hand: every operation is started as soon as its buffer is free and waited for when its data is
+// needed; the order of the plates is fixed.
 #include "variants.hpp"
 
 #include <algorithm>

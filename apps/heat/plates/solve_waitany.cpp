@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI in an order that follows the messages: whichever plate has its messages is computed next. Two requests of each
-// plate are in one list, the receives for its next step, and MPI_Waitany tells which of them is complete. So the difference
-// between `mpi` and `waitany` is the order of work alone.
+// Plain MPI in an order that follows the messages: whichever plate has its messages is computed next. Two requests of
+// each plate are in one list, the receives for its next step, and MPI_Waitany tells which of them is complete. So the
+// difference between `mpi` and `waitany` is the order of work alone.
 #include "variants.hpp"
 
 #include <array>
@@ -68,8 +68,8 @@ private:
         }
     }
 
-    // Computes a step and sends what it made. The piece was sent an iteration ago, and both neighbours have received it:
-    // otherwise they could not have sent what this step needs.
+    // Computes a step and sends what it made. The piece was sent an iteration ago, and both neighbours have received
+    // it: otherwise they could not have sent what this step needs.
     void advance(std::size_t p) {
         Plate &plate = *run.plates[p];
         const int step = plate.step();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many tasks a rank offloads (thence/offload/quotas.hpp), and for how long it is idle (thence/offload/idle_time.hpp):
-// ranks, costs and times are played, without MPI.
+// How many tasks a rank offloads (thence/offload/quotas.hpp), and for how long it is idle
+// (thence/offload/idle_time.hpp): ranks, costs and times are played, without MPI.
 #include <thence/offload/idle_time.hpp>
 #include <thence/offload/quotas.hpp>
 

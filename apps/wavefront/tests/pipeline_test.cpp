@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pipeline::check() names the first wrong value. The parts of two ranks are in one process, and the test delivers the messages.
+// Pipeline::check() names the first wrong value. The parts of two ranks are in one process, and the test delivers the
+// messages.
 #include "wavefront/pipeline.hpp"
 
 #include <algorithm>

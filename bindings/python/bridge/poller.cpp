@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread rests on a condition variable. Invariant: whoever raises `outstanding` reads `rests` afterwards; the
-// thread sets `rests`, then reads `outstanding`. Both are sequentially consistent, so one of them sees the other. (A nap
-// may miss an operation that starts just before: it then lasts as long as it would have.)
+// thread sets `rests`, then reads `outstanding`. Both are sequentially consistent, so one of them sees the other. (A
+// nap may miss an operation that starts just before: it then lasts as long as it would have.)
 #include "poller.hpp"
 
 #include "bridge.h"

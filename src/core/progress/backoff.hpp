@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pauses of loops that poll, see <thence/backoff.h>. The longer a thread has waited, the longer it pauses, so that
-// a completion is found at most an eighth later than without pauses, and threads that compute get the processor. The
-// helper thread has pauses of its own on top of these (helper_pauses.hpp).
+// a completion is found at most an eighth later than without pauses, and threads that compute get the processor. Loops
+// that pause otherwise, such as the helper thread (helper_pauses.hpp), are listed in docs/guide/explicit-progress.md.
 // No loop yields its processor: beside a thread that computes, that costs a time slice of the other. The exception are
 // blocking calls under THENCE_WAIT, which the user has chosen for more ranks than processors: there mostly another rank
 // is next, and after a yield that cost a time slice they yield no more for a while (interpose/waiting/unchanged.cpp).

@@ -111,9 +111,9 @@ THENCE_INTERNAL void window_freed() noexcept;
 // Before a file is opened, and after it was closed: where mpi::files_forbid_other_threads(), these call the next two.
 THENCE_INTERNAL void file_opens() noexcept;
 THENCE_INTERNAL void file_closed() noexcept;
-// Invariant: the helper reads the count of open files while it holds `helper_in_progress`, and makes no progress for
-// the program if it is not 0. keep_helper_out() adds to it, then takes that lock once. So the helper is not in MPI for
-// the program after that.
+// Invariant: the helper reads the count of open files while it shares `helper_in_progress`, and makes no progress for
+// the program if it is not 0. keep_helper_out() adds to it, then has that lock alone once. So the helper is not in MPI
+// for the program after that.
 THENCE_INTERNAL void keep_helper_out() noexcept;
 THENCE_INTERNAL void let_helper_in() noexcept;
 inline bool helper_is_kept_out() noexcept {

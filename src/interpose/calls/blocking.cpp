@@ -11,6 +11,7 @@
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/communicators.hpp"
 #include "interpose/requests/only_counted.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 #include "mpix/streams/communicator.hpp"

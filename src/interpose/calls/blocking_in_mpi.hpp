@@ -7,6 +7,7 @@
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/communicators.hpp"
 #include "interpose/requests/only_counted.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/unchanged.hpp"

@@ -7,6 +7,7 @@
 #include "interpose/calls/collective_table.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_threadcomm_collectives.hpp"
+#include "interpose/requests/communicators.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "interpose/waiting/wait_strategy.hpp"

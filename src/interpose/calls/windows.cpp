@@ -3,6 +3,7 @@
 // (interpose/requests/counted_windows.hpp). In a task that can be blocked another thread makes those that synchronize:
 // MPI has no nonblocking forms of them but MPI_Win_test.
 #include "interpose/calls/blocking_in_mpi.hpp"
+#include "interpose/requests/communicators.hpp"
 #include "interpose/requests/counted_windows.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "interpose/waiting/other_thread.hpp"

@@ -38,12 +38,7 @@ using continuation::is_fortran_handle;
 using continuation::to_fortran;
 using engine::openmpi::fortran_handle_offset;
 
-// True if a call without requests only has to call MPI's own function. In this function and the next two the plain load
-// saves one instruction of each interposed call.
-inline bool is_plain() noexcept {
-    return base::load_plain(progress::slow_path_reasons) == 0;
-}
-// The same for a call with these requests. A null pointer to a request is not plain.
+// As is_plain() of communicators.hpp, for a call with these requests. A null pointer to a request is not plain.
 inline bool is_plain(MPI_Request request) noexcept {
     return !is_cr_handle(request) && base::load_plain(progress::slow_path_reasons) == 0;
 }

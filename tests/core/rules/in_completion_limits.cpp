@@ -23,8 +23,8 @@ TEST_P(in_completion_limits, is_in_force_only_where_it_can_be) {
     EXPECT_EQ(in_force(cr(flag, 3)), 0U) << "at most three in a test";
 }
 
-// A worker that polls in place of the helper holds the lock that every cancel needs. The helper may be first; it pauses
-// longer while workers poll.
+// A worker that polls in place of the helper shares the lock that every cancel needs alone. The helper may be first; it
+// pauses longer while workers poll.
 TEST_P(in_completion_limits, a_callback_of_a_worker_that_helps_may_cancel) {
     cr c(THENCE_CR_ANY_THREAD | flag);
     for (int round = 0; round < 20; ++round) {

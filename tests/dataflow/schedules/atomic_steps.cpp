@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sources under test are compiled for the thread sanitizer, so each of their atomic operations calls a function of it.
-// These are here, in place of the sanitizer's own: a step of the schedule, then the operation.
+// The sources under test are compiled for the thread sanitizer, so each of their atomic operations calls a function of
+// it. These are here, in place of the sanitizer's own: a step of the schedule, then the operation.
 #include "threads.hpp"
 
 #include <cstdint>

@@ -151,8 +151,8 @@ stack &new_stack(std::function<void()> body) {
     return made;
 }
 
-// Continues a resumed stack on the running thread. The current stack is in serve_arena(): it is left for good, unless the
-// thread began on it, and so returns to it.
+// Continues a resumed stack on the running thread. The current stack is in serve_arena(): it is left for good, unless
+// the thread began on it, and so returns to it.
 void continue_stack(stack &next) {
     stack &before = *std::exchange(schedule.running->current, &next);
     before.resumed = before.first_of != nullptr;

@@ -81,8 +81,8 @@ TEST(throttled_schedules, a_thread_of_the_program_submits) {
         1000);
 }
 
-// The task waits in submit() with children that wait for its event. The last task that runs ends on the thread in taskwait,
-// which leaves the workers then.
+// The task waits in submit() with children that wait for its event. The last task that runs ends on the thread in
+// taskwait, which leaves the workers then.
 TEST(throttled_schedules, a_task_submits_beside_a_thread_in_taskwait) {
     expect_no_fault(
         [] {
@@ -123,8 +123,8 @@ TEST(throttled_schedules, the_last_task_that_runs_is_suspended) {
         1000);
 }
 
-// A long task runs that is a sibling of none, so only the number of open tasks ends the wait. A thread outside of the flow
-// lowers the events of so many children that few are open, and of the others afterwards.
+// A long task runs that is a sibling of none, so only the number of open tasks ends the wait. A thread outside of the
+// flow lowers the events of so many children that few are open, and of the others afterwards.
 void beside_a_long_task(unsigned most_open, bool in_task, int most_preemptions) {
     expect_no_fault(
         [=] {

@@ -248,8 +248,8 @@ std::string text(const outcome &of) {
     return out.str();
 }
 
-// Else it crashed, did not return, or destroyed memory: what happens then depends on the addresses of objects, and the calls
-// after it suffer.
+// Else it crashed, did not return, or destroyed memory: what happens then depends on the addresses of objects, and the
+// calls after it suffer.
 bool is_defined(const outcome &own) {
     return own.stage >= returned && own.signal == 0;
 }

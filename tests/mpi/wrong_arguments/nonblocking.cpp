@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are interposed only because their communicator may be a thread communicator: with wrong arguments. Nonblocking
-// ones are not tried with right ones, since nothing here would complete them.
+// Calls that are interposed only because their communicator may be a thread communicator: with wrong arguments.
+// Nonblocking ones are not tried with right ones, since nothing here would complete them.
 #include "table.hpp"
 
 namespace wrong_arguments {

@@ -49,8 +49,8 @@ struct world {
     int index = 0;
     int number = 0;
     int indices[some];
-    // Some MPIs copy memory before the buffers if a count is negative. It must not be the outputs: whether the calls differ
-    // would depend on what lies there.
+    // Some MPIs copy memory before the buffers if a count is negative. It must not be the outputs: whether the calls
+    // differ would depend on what lies there.
     unsigned char before_buffers[4096] = {};
     int sent[5] = {}; // a buffer for each message that is under way, and for each request
     int in[16] = {};

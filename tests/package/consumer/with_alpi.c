@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The functions of ALPI are in the process although the program calls none of them by name: a user of ALPI finds them. */
+ * The functions of ALPI are in the process although the program calls none of them by name: a user of ALPI finds
+ * them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

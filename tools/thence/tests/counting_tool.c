@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tool that counts calls of MPI_Isend, and goes on to the next definition of each call that it wraps. With WRAPS_INIT it also
-   says that it begins in MPI_Init, and does not wrap MPI_Init_thread. */
+/* A tool that counts calls of MPI_Isend, and goes on to the next definition of each call that it wraps. With WRAPS_INIT
+   it also says that it begins in MPI_Init, and does not wrap MPI_Init_thread. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that is not linked with MPI, and loads it.
    usage: loading_program LIBRARY local|global handle|default
-   The last argument says where it looks MPI's functions up: in the library that it has loaded, or as the loader does. Prints
-   whether MPI has MPI_THREAD_MULTIPLE, which the program does not ask for. */
+   The last argument says where it looks MPI's functions up: in the library that it has loaded, or as the loader does.
+   Prints whether MPI has MPI_THREAD_MULTIPLE, which the program does not ask for. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

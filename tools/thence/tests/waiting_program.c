@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An MPI program that knows nothing of Thence: rank 1 comes late to calls that rank 0 waits in.
    usage: waiting_program CALL[,CALL...] MILLISECONDS
-   A CALL is send, ssend, probe, recv, waitall, barrier, allreduce, dup, window, file or, as the last one, finalize. For each
-   one rank 0 prints the milliseconds of processor time that the call took it. */
+   A CALL is send, ssend, probe, recv, waitall, barrier, allreduce, dup, window, file or, as the last one, finalize. For
+   each one rank 0 prints the milliseconds of processor time that the call took it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An MPI program that knows nothing of Thence, unless USES_THENCE is defined: rank 0 reads from a window of rank 1, which computes meanwhile.
+/* An MPI program that knows nothing of Thence, unless USES_THENCE is defined: rank 0 reads from a window of rank 1,
+   which computes meanwhile.
    usage: windows_program ROUNDS MILLISECONDS IDLE_MILLISECONDS
-   Rank 0 prints the milliseconds that ROUNDS accesses took. Then both compute for IDLE_MILLISECONDS, and each prints the
-   processor time that other threads of its process have used meanwhile. */
+   Rank 0 prints the milliseconds that ROUNDS accesses took. Then both compute for IDLE_MILLISECONDS, and each prints
+   the processor time that other threads of its process have used meanwhile. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plate::check() names the first wrong value. The bands of two ranks are in one process, and the test delivers the messages.
+// Plate::check() names the first wrong value. The bands of two ranks are in one process, and the test delivers the
+// messages.
 #include "plates/plate.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bridge on the fake MPI, so that it runs under sanitizers: event loops, which are threads here, attach to channels,
-// sleep in poll() on the eventfd and drain, while other threads complete operations and the bridge's thread makes
-// progress. Each operation comes out of its channel once, or was complete when it was attached.
+// The bridge on the fake MPI, so that it runs under sanitizers: event loops, which are threads here, attach to
+// channels, sleep in poll() on the eventfd and drain, while other threads complete operations and the bridge's thread
+// makes progress. Each operation comes out of its channel once, or was complete when it was attached.
 #include "bridge/bridge.h"
 #include "library.hpp"
 
