@@ -106,9 +106,13 @@ public:
         }
     }
 
-    // Waits until all callbacks have run.
+    // Waits until all callbacks have run. No other thread polls any more.
     void finish() {
-        while (!requests.empty()) {
+        const auto any_left = [this] {
+            const std::scoped_lock guard(lock);
+            return !requests.empty();
+        };
+        while (any_left()) {
             poll();
         }
     }

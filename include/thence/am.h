@@ -101,6 +101,8 @@ typedef struct thence_am_failure {
     int rank;         /**< the other process */
     int number;       /**< of the handler; ::THENCE_AM_NO_HANDLER: none is concerned */
     const char *what; /**< one sentence, valid until the function returns */
+    int first;        /**< 1: thence_am_quiesce() returns this code, since this is the first failure in this process
+                       *   since the last such call, or since the engine is broken now. 0: it does not */
 } thence_am_failure;
 
 /** @brief Told what has gone wrong. It runs where the error is found, on any thread that may run a handler. It must not

@@ -19,6 +19,7 @@
  *  operation states must stay, too. An error that send() or another member throws says nothing about those that were
  *  started before. */
 
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +28,7 @@
 #include <mutex>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -72,21 +74,88 @@ private:
 
 namespace detail {
 
+/** What thence_am_quiesce() returns only the code of: the failures that were not told yet, in the order in which it
+ *  returns them. There is one for each quiescence; a broken engine has one more. Threads: any. */
+class am_failures {
+public:
+    struct failure {
+        int error = MPI_SUCCESS, rank = 0, number = 0;
+        char what[160] = ""; // of the sentences of the library none is longer
+    };
+
+    void add(const thence_am_failure &told) noexcept {
+        if (told.first == 0) {
+            return;
+        }
+        const std::scoped_lock lock(mutex_);
+        if (count_ == kept_.size()) {
+            remove(0);
+        }
+        failure &made = kept_[count_++];
+        made.error = told.error, made.rank = told.rank, made.number = told.number;
+        std::snprintf(made.what, sizeof made.what, "%s", told.what);
+    }
+    /** @return false: there is none. */
+    bool take_first(failure &taken) noexcept {
+        const std::scoped_lock lock(mutex_);
+        if (count_ == 0) {
+            return false;
+        }
+        taken = kept_[0];
+        remove(0);
+        return true;
+    }
+    /** @return what the exception begins with where `call`, which waits until all is quiet, has returned `code`. */
+    std::string take_text(const char *call, int code) {
+        failure told;
+        {
+            const std::scoped_lock lock(mutex_);
+            std::size_t at = 0;
+            while (at < count_ && kept_[at].error != code) {
+                ++at;
+            }
+            if (at == count_) { // the call was refused, or the options have a function of their own
+                return call;
+            }
+            told = kept_[at];
+            remove(at);
+        }
+        std::string text = std::string(call) + ": " + told.what;
+        if (told.rank != MPI_PROC_NULL) {
+            text += " (process " + std::to_string(told.rank);
+            text += told.number != THENCE_AM_NO_HANDLER ? ", handler " + std::to_string(told.number) + ")" : ")";
+        }
+        return text;
+    }
+
+private:
+    void remove(std::size_t at) noexcept {
+        for (--count_; at < count_; ++at) {
+            kept_[at] = kept_[at + 1];
+        }
+    }
+    std::mutex mutex_;              // guards what follows
+    std::array<failure, 4> kept_{}; // of more some were told by thence_am_quiesce() of the C API
+    std::size_t count_ = 0;
+};
+
 /** An operation of an engine as a sender. `start(done, data)` begins it, and returns a code; `done` is called once if
- *  that is `MPI_SUCCESS`. */
+ *  that is `MPI_SUCCESS`. `failures`: it waits until all is quiet; else null. */
 template <class Start> struct am_sender {
     using sender_concept = ex::sender_t;
     const char *what;
     Start begin;
+    am_failures *failures;
 
     template <class R> struct operation {
         using operation_state_concept = ex::operation_state_t;
         const char *what;
         Start begin;
+        am_failures *failures;
         [[no_unique_address]] R receiver;
 
-        operation(const char *called, Start s, R r)
-            : what(called), begin(static_cast<Start &&>(s)), receiver(static_cast<R &&>(r)) {}
+        operation(const char *called, Start s, am_failures *kept, R r)
+            : what(called), begin(static_cast<Start &&>(s)), failures(kept), receiver(static_cast<R &&>(r)) {}
         operation(operation &&) = delete;
         void start() &noexcept {
             if (const int code = begin(&done, this); code != MPI_SUCCESS) {
@@ -98,17 +167,21 @@ template <class Start> struct am_sender {
             if (code == MPI_SUCCESS) {
                 ex::set_value(static_cast<R &&>(receiver));
             } else {
-                ex::set_error(static_cast<R &&>(receiver), std::make_exception_ptr(error(what, code)));
+                ex::set_error(
+                    static_cast<R &&>(receiver),
+                    std::make_exception_ptr(error(failures != nullptr ? failures->take_text(what, code) : what, code)));
             }
         }
     };
     template <class, class...> static consteval auto get_completion_signatures() {
         return ex::completion_signatures<ex::set_value_t(), ex::set_error_t(std::exception_ptr)>();
     }
-    template <ex::receiver R> auto connect(R r) const { return operation<R>(what, begin, static_cast<R &&>(r)); }
+    template <ex::receiver R> auto connect(R r) const {
+        return operation<R>(what, begin, failures, static_cast<R &&>(r));
+    }
 };
-template <class Start> am_sender<Start> make_am_sender(const char *what, Start start) {
-    return {what, static_cast<Start &&>(start)};
+template <class Start> am_sender<Start> make_am_sender(const char *what, Start start, am_failures *failures = nullptr) {
+    return {what, static_cast<Start &&>(start), failures};
 }
 
 } // namespace detail
@@ -119,9 +192,10 @@ template <class Start> am_sender<Start> make_am_sender(const char *what, Start s
 class active_messages {
 public:
     /** @param comm    an intracommunicator.
-     *  @param options as of thence_am_create(). Without `failed`, the first thing that goes wrong is thrown by
-     *  quiesce(). If something goes wrong after the last quiesce() or async_quiesce(), or if the engine is broken, the
-     *  destructor writes the last of that to standard error.
+     *  @param options as of thence_am_create(). Without `failed` nothing is written when something goes wrong. The
+     *  first failure since quiesce() or async_quiesce() is told by the next of these: the text of its exception has the
+     *  sentence, the other process and the number of the handler. The destructor writes the first one that neither has
+     *  told to standard error. Programs that call thence_am_quiesce() of the C API on get() set `failed`.
      *  @throws thence::error as thence_am_create(). */
     explicit active_messages(MPI_Comm comm, thence_am_options options = {}) {
         detail::check_mpi_is_active("thence::active_messages: created");
@@ -147,9 +221,9 @@ public:
         }
         if (thrown_ != nullptr) { // a destructor cannot throw it
             std::fputs("thence: a handler has thrown, and quiesce() was not called to throw that\n", stderr);
-        } else if (code != MPI_SUCCESS && failure_.error != MPI_SUCCESS) {
+        } else if (detail::am_failures::failure left; code != MPI_SUCCESS && failures_.take_first(left)) {
             std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", rank_,
-                         failure_.what, failure_.error, failure_.rank, failure_.number);
+                         left.what, left.error, left.rank, left.number);
         }
     }
 
@@ -252,12 +326,14 @@ public:
             return thence_am_get(am, to.data(), to.size_bytes(), &from, offset, done, data);
         });
     }
-    /** @return a sender that completes with set_value_t() when all is quiet, as thence_am_quiesce_then(). What a
-     *          handler has thrown is thrown by quiesce() only. */
+    /** @return a sender that completes with set_value_t() when all is quiet, as thence_am_quiesce_then(). Its error
+     *          says what has gone wrong first since the last call, as that of quiesce(). What a handler has thrown is
+     *          thrown by quiesce() only. */
     auto async_quiesce() const {
-        return detail::make_am_sender("thence_am_quiesce_then", [am = handle_](thence_am_done *done, void *data) {
-            return thence_am_quiesce_then(am, done, data);
-        });
+        return detail::make_am_sender(
+            "thence_am_quiesce_then",
+            [am = handle_](thence_am_done *done, void *data) { return thence_am_quiesce_then(am, done, data); },
+            &failures_);
     }
 
     /** @brief As thence_am_progress(). @return how much was handled. @throws thence::error */
@@ -278,9 +354,11 @@ public:
         }
     }
     /** @brief As thence_am_quiesce().
-     *  @throws what a handler has thrown in this process since the last call, if any has; thence::error */
+     *  @throws what a handler has thrown in this process since the last call, if any has. @throws thence::error, whose
+     *          text says what has gone wrong first since the last call, unless the options have a function `failed`. */
     void quiesce() {
         const int code = thence_am_quiesce(handle_);
+        const std::string what = code != MPI_SUCCESS ? failures_.take_text("thence_am_quiesce", code) : std::string();
         std::exception_ptr thrown;
         {
             const std::scoped_lock lock(mutex_);
@@ -289,7 +367,9 @@ public:
         if (thrown != nullptr) {
             std::rethrow_exception(thrown);
         }
-        check(code, "thence_am_quiesce");
+        if (code != MPI_SUCCESS) {
+            throw error(what, code);
+        }
     }
     /** @return what the engine does. */
     thence_am_info query() const {
@@ -325,19 +405,15 @@ private:
 
     // What goes wrong, where the options have no function for that.
     static void keep(const thence_am_failure *failure, void *data) noexcept {
-        auto &self = *static_cast<active_messages *>(data);
-        const std::scoped_lock lock(self.mutex_);
-        self.failure_ = *failure;
+        static_cast<active_messages *>(data)->failures_.add(*failure);
     }
 
     thence_am handle_ = nullptr;
     int rank_ = 0;
     std::mutex mutex_; // guards these
     std::vector<std::unique_ptr<kept>> handlers_;
-    std::exception_ptr thrown_; // by a handler, since the last quiesce(): the first
-    // The last, if the options have no function for that. It is of the time since the last quiescence if
-    // thence_am_free() returns an error.
-    thence_am_failure failure_ = {};
+    std::exception_ptr thrown_;            // by a handler, since the last quiesce(): the first
+    mutable detail::am_failures failures_; // none if the options have a function for that
 };
 
 /** @brief While it exists, its process has work that may still send (thence_am_hold()): copy one into a task. */

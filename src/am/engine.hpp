@@ -124,7 +124,9 @@ private:
     // Sleeps where progress finds nothing.
     template <class Condition> void progress_until(Condition condition) noexcept;
     bool is_passive() const noexcept;
-    void fail(int error, int rank, int number, const char *what) noexcept;
+    void fail(int error, int rank, int number, const char *what, bool all_waits_return_it = false) noexcept;
+    // What quiescence returns: the first error since the last one. By who holds `polling_`.
+    int take_first_error() noexcept;
 
     const thence_am_options options_;
     pending_operations pending_;
@@ -138,7 +140,9 @@ private:
     outgoing_data outgoing_;
 
     std::atomic<long> holds_{0};
-    std::atomic<int> first_error_{MPI_SUCCESS};
+    // Returned only after `failed` was told it: who keeps what `failed` is told has it before quiescence returns.
+    static constexpr std::int64_t is_being_told = INT64_MIN;
+    std::atomic<std::int64_t> first_error_{MPI_SUCCESS}; // an error code, or that
     std::atomic<int> broken_{MPI_SUCCESS}; // this process or another can receive nothing, or take no part in waves
     // Of memory of the program, by a broken engine; `ends`: a thread gives it up.
     enum class memory_use { may_last, ends, has_ended };

@@ -235,7 +235,8 @@ void message_engine::break_off(int error, bool is_first) noexcept {
     }
     fail(error, MPI_PROC_NULL, THENCE_AM_NO_HANDLER,
          is_first ? "this process cannot go on: from now on all waits return an error, and nothing is sent"
-                  : "another process cannot go on: from now on all waits return an error, and nothing is sent");
+                  : "another process cannot go on: from now on all waits return an error, and nothing is sent",
+         true);
     for (int rank = 0; is_first && rank < network_.size(); ++rank) {
         if (rank != network_.rank()) {
             if (const int code = network_.say_broken(rank); code != MPI_SUCCESS) {
@@ -261,22 +262,35 @@ void message_engine::other_is_broken(int) noexcept {
     break_off(MPI_ERR_OTHER, false);
 }
 
-void message_engine::fail(int error, int rank, int number, const char *what) noexcept {
-    int none = MPI_SUCCESS;
-    first_error_.compare_exchange_strong(none, error);
+void message_engine::fail(int error, int rank, int number, const char *what, bool all_waits_return_it) noexcept {
+    std::int64_t none = MPI_SUCCESS;
+    const bool is_first = first_error_.compare_exchange_strong(none, is_being_told);
     failing_.fetch_add(1);
     const message_engine *const outer = std::exchange(scope.engine, this); // `failed` must not wait
     if (has_ended_.load()) {
         // nobody is told any more
     } else if (options_.failed != nullptr) {
-        const thence_am_failure told{reinterpret_cast<thence_am>(this), error, rank, number, what};
+        const thence_am_failure told{reinterpret_cast<thence_am>(this),      error, rank, number, what,
+                                     is_first || all_waits_return_it ? 1 : 0};
         options_.failed(&told, options_.failed_data);
     } else {
         std::fprintf(stderr, "thence[%d]: active messages: %s (error %d, process %d, handler %d)\n", network_.rank(),
                      what, error, rank, number);
     }
     scope.engine = outer;
+    if (is_first) {
+        first_error_.store(error, std::memory_order_release);
+    }
     failing_.fetch_sub(1, std::memory_order_release);
+}
+
+int message_engine::take_first_error() noexcept {
+    const std::int64_t found = first_error_.load(std::memory_order_acquire);
+    if (found == MPI_SUCCESS || found == is_being_told) {
+        return MPI_SUCCESS;
+    }
+    first_error_.store(MPI_SUCCESS, std::memory_order_release); // nobody else changes an error
+    return static_cast<int>(found);
 }
 
 } // namespace thence::am

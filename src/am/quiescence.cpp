@@ -65,7 +65,7 @@ message_engine::quiescence_callback message_engine::step_quiescence() noexcept {
             handlers_.keep_credits();
             const std::scoped_lock guard(beginning_);
             stage_.store(stage::idle, std::memory_order_release);
-            return {std::exchange(quiet_, nullptr), quiet_data_, first_error_.exchange(MPI_SUCCESS)};
+            return {std::exchange(quiet_, nullptr), quiet_data_, take_first_error()};
         }
         stage_.store(stage::wanted, std::memory_order_relaxed);
     }

@@ -148,7 +148,7 @@ engines::engines(int size, thence_am_options options, unsigned seed) : network(s
             all.when_told();
             return;
         }
-        all.failures.push_back({f->rank, f->error, f->what});
+        all.failures.push_back({f->rank, f->error, f->what, f->first});
     };
     current = &network;
     for (int i = 0; i < size; ++i) {

@@ -127,6 +127,7 @@ public:
         int rank;
         int error;
         std::string what;
+        int first;
     };
     std::vector<told> failures;
     std::function<void()> when_told; // called in place of noting a failure

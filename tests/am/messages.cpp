@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -137,6 +138,39 @@ TEST(messages, for_a_handler_that_fails_are_told_and_the_engine_goes_on) {
         EXPECT_EQ(all.quiesce(), std::vector<int>(2, MPI_SUCCESS)); // an error is told once
         EXPECT_EQ(handled, 2);
     }
+}
+
+TEST(failures, say_which_one_quiescence_returns) {
+    engines all(2);
+    const auto fail = [&](int error, bool cannot_go_on = false) {
+        all.network.nodes[1].events->receive_failed(error, cannot_go_on);
+    };
+    const auto first = [&] {
+        std::vector<int> found;
+        for (const engines::told &each : std::exchange(all.failures, {})) {
+            found.push_back(each.first);
+        }
+        return found;
+    };
+    for (int round = 0; round < 2; ++round) {
+        fail(MPI_ERR_INTERN);
+        fail(MPI_ERR_OTHER);
+        EXPECT_EQ(all.quiesce(), (std::vector<int>{MPI_SUCCESS, MPI_ERR_INTERN}));
+        EXPECT_EQ(first(), (std::vector{1, 0}));
+    }
+    fail(MPI_ERR_OTHER);
+    fail(MPI_ERR_INTERN, true); // all waits return this one from now on
+    EXPECT_EQ(first(), (std::vector{1, 0, 1}));
+}
+
+// Who keeps what `failed` is told has it when quiescence returns its code.
+TEST(failures, are_told_before_quiescence_returns_them) {
+    engines all(2);
+    std::vector<int> meanwhile;
+    all.when_told = [&] { meanwhile = all.quiesce(); };
+    all.network.nodes[1].events->receive_failed(MPI_ERR_INTERN, false);
+    EXPECT_EQ(meanwhile, (std::vector<int>{MPI_SUCCESS, MPI_SUCCESS}));
+    EXPECT_EQ(all.quiesce(), (std::vector<int>{MPI_SUCCESS, MPI_ERR_INTERN}));
 }
 
 TEST(messages, wait_for_a_handler_that_is_registered_late) {

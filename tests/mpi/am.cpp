@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -44,6 +45,11 @@ protected:
             EXPECT_EQ(am, nullptr);
         }
         EXPECT_EQ(failures.texts.size(), expected_failures);
+    }
+    static bool several_threads_may_call_mpi() {
+        int level = 0;
+        MPI_Query_thread(&level);
+        return level == MPI_THREAD_MULTIPLE;
     }
     int rank = 0;
     int size = 1;
@@ -136,7 +142,10 @@ struct landing {
 
 TEST_F(active_messages, data_are_put_and_fetched) {
     for (const unsigned flags : {0U, THENCE_AM_SHORT}) {
-        for (const unsigned mode : {0U, THENCE_AM_ONE_THREAD}) {
+        for (const unsigned mode : {0U, THENCE_AM_ONE_THREAD, THENCE_AM_HELPER}) {
+            if (mode == THENCE_AM_HELPER && !several_threads_may_call_mpi()) {
+                continue;
+            }
             thence_am_options options{};
             options.max_outgoing = 2;
             options.flags = mode;
@@ -255,9 +264,7 @@ TEST_F(active_messages, a_thread_that_may_not_call_mpi_is_told_the_class_of_an_e
 }
 
 TEST_F(active_messages, handlers_run_on_the_one_thread_though_others_are_inside_mpi) {
-    int level = 0;
-    MPI_Query_thread(&level);
-    if (level != MPI_THREAD_MULTIPLE) {
+    if (!several_threads_may_call_mpi()) {
         GTEST_SKIP() << "only one thread may call MPI";
     }
     thence_am_options options{};
@@ -275,6 +282,32 @@ TEST_F(active_messages, handlers_run_on_the_one_thread_though_others_are_inside_
     EXPECT_EQ(sum, 0);
     ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
     EXPECT_EQ(sum, 1);
+    ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
+}
+
+TEST_F(active_messages, the_helper_handles_short_messages_while_the_program_computes) {
+    using namespace std::chrono;
+    if (!several_threads_may_call_mpi() || size == 1) {
+        GTEST_SKIP() << "only one thread may call MPI, or there is no other process";
+    }
+    thence_am_options options{};
+    options.flags = THENCE_AM_HELPER;
+    begin(options);
+    std::atomic<long> sum{0};
+    on(1, &add, &sum, THENCE_AM_SHORT);
+    const long one = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 1) { // for 100 ms, and longer where there are fewer processors than threads
+        const auto begun = steady_clock::now();
+        while (steady_clock::now() < begun + milliseconds(100) ||
+               (sum == 0 && steady_clock::now() < begun + seconds(20))) {
+        }
+        EXPECT_EQ(sum, 1);
+    } else if (rank == 0) {
+        std::this_thread::sleep_for(milliseconds(20)); // it computes now
+        ASSERT_EQ(thence_am_send(am, size - 1, 1, &one, sizeof one), MPI_SUCCESS);
+    }
+    ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
     ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
 }
 

@@ -71,6 +71,10 @@ TEST_F(am_faults, numbers_of_handlers) {
     expect_none_sent();
 }
 
+void note(int, void *calls) {
+    ++*static_cast<int *>(calls);
+}
+
 TEST_F(am_faults, messages) {
     const std::vector<char> much(3841);
     int sent = 7;
@@ -81,18 +85,22 @@ TEST_F(am_faults, messages) {
     expect(thence_am_send(nullptr, 0, 1, nullptr, 0), MPI_ERR_ARG, "am is null");
     expect(thence_am_try_send(am, 0, 1, nullptr, 0, nullptr), MPI_ERR_ARG, "sent is null");
     expect(thence_am_try_send(am, size, 1, nullptr, 0, &sent), MPI_ERR_RANK, "no such rank");
+    expect(thence_am_try_send(am, 0, 1, much.data(), much.size(), &sent), MPI_ERR_COUNT, "longer than max_payload");
     EXPECT_EQ(sent, 7);
     expect(thence_am_send_then(am, 0, 1, nullptr, 0, nullptr, nullptr), MPI_ERR_ARG, "done is null");
+    int calls = 0;
+    expect(thence_am_send_then(am, 0, 1, much.data(), much.size(), &note, &calls), MPI_ERR_COUNT,
+           "longer than max_payload");
+    EXPECT_EQ(calls, 0);
     expect_none_sent();
     EXPECT_EQ(thence_am_send(am, rank, 1, much.data(), 3840), MPI_SUCCESS); // the longest
     EXPECT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
     EXPECT_EQ(handled, 1);
 }
 
-void ignore(int, void *) {}
-
 TEST_F(am_faults, transfers) {
     char bytes[16] = {};
+    int calls = 0; // of `done`
     thence_am_memory memory{};
     expect(thence_am_memory_register(am, nullptr, 8, &memory), MPI_ERR_ARG, "pointer to the data is null");
     expect(thence_am_memory_register(am, bytes, 8, nullptr), MPI_ERR_ARG, "memory is null");
@@ -112,11 +120,16 @@ TEST_F(am_faults, transfers) {
     thence_am_memory elsewhere = memory;
     elsewhere.rank = size;
     expect(put(&elsewhere, 0, 8, bytes, THENCE_AM_NO_HANDLER), MPI_ERR_RANK, "no such rank");
-    expect(thence_am_get(am, bytes, 8, &memory, 9, &ignore, nullptr), MPI_ERR_ARG, "beyond the end");
+    const std::vector<char> much(3841);
+    expect(thence_am_put(am, bytes, 8, &memory, 0, 1, much.data(), much.size(), &note, &calls), MPI_ERR_COUNT,
+           "longer than max_payload");
+    expect(thence_am_put(am, bytes, 8, &memory, 0, 1, nullptr, 8, &note, &calls), MPI_ERR_ARG, "payload is null");
+    expect(thence_am_get(am, bytes, 8, &memory, 9, &note, &calls), MPI_ERR_ARG, "beyond the end");
     expect(thence_am_get(am, bytes, 8, &memory, 0, nullptr, nullptr), MPI_ERR_ARG, "done is null");
     expect(thence_am_memory_forget(am, nullptr), MPI_ERR_ARG, "memory is null");
     ASSERT_EQ(thence_am_memory_forget(am, &memory), MPI_SUCCESS);
     expect(thence_am_memory_forget(am, &memory), MPI_ERR_ARG, "has forgotten it");
+    EXPECT_EQ(calls, 0);
     expect_none_sent();
 }
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <initializer_list>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -99,6 +101,105 @@ TEST(am_senders, a_handler_that_throws_is_told_to_its_owner_and_the_engine_goes_
     am.send(right, 1);
     EXPECT_NO_THROW(am.quiesce());
     EXPECT_EQ(handled, 2);
+}
+
+// Handlers that return an error. `called` has the numbers of those that did, in the order in which they did.
+class failing_handlers {
+public:
+    failing_handlers(const thence::active_messages &am, std::initializer_list<int> numbers) {
+        for (const int number : numbers) {
+            const auto fails = [](const thence_am_message *m, void *data) -> int {
+                static_cast<failing_handlers *>(data)->called.push_back(m->number);
+                return MPI_ERR_OTHER;
+            };
+            EXPECT_EQ(thence_am_register(am.get(), number, fails, this, 0), MPI_SUCCESS);
+        }
+    }
+    std::string first(const std::string &call) const {
+        const int left = (rank_of_this() + ranks() - 1) % ranks();
+        return call + ": a handler has returned an error (process " + std::to_string(left) + ", handler " +
+               std::to_string(called.at(0)) + "): ";
+    }
+    std::vector<int> called;
+};
+std::string text_of(const std::exception_ptr &thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const thence::error &e) {
+        EXPECT_EQ(e.error_class(), MPI_ERR_OTHER);
+        return e.what();
+    }
+}
+// What an exception says begins so.
+void expect_begin(const std::string &text, const std::string &begin) {
+    EXPECT_EQ(text.substr(0, begin.size()), begin);
+}
+
+// And what was told once is not told again: neither the first failure nor those that followed it.
+TEST(am_senders, the_exception_of_quiesce_says_what_went_wrong_first_since_the_last_one) {
+    thence::active_messages am(MPI_COMM_WORLD);
+    failing_handlers failing(am, {5, 6, 7});
+    const int right = (rank_of_this() + 1) % ranks();
+    for (const auto &numbers : {std::vector{5, 6, 7}, std::vector{7}, std::vector{6, 5}}) {
+        failing.called.clear();
+        for (const int number : numbers) {
+            am.send(right, number);
+        }
+        try {
+            am.quiesce();
+            ADD_FAILURE() << "no exception";
+        } catch (const thence::error &e) {
+            ASSERT_EQ(failing.called.size(), numbers.size());
+            expect_begin(e.what(), failing.first("thence_am_quiesce"));
+            EXPECT_EQ(e.error_class(), MPI_ERR_OTHER);
+        }
+        MPI_Barrier(MPI_COMM_WORLD); // what follows belongs to the next quiescence
+        EXPECT_NO_THROW(am.quiesce());
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+TEST(am_senders, the_error_of_async_quiesce_says_it_too) {
+    testing::internal::CaptureStderr();
+    {
+        thence::active_messages am(MPI_COMM_WORLD);
+        failing_handlers failing(am, {5, 6});
+        const int right = (rank_of_this() + 1) % ranks();
+        for (const auto &numbers : {std::vector{5, 6}, std::vector{6}}) {
+            failing.called.clear();
+            for (const int number : numbers) {
+                am.send(right, number);
+            }
+            std::string text;
+            ex::start_detached(am.async_quiesce() |
+                               ex::upon_error([&](const std::exception_ptr &thrown) { text = text_of(thrown); }));
+            am.progress_until([&] { return !text.empty(); });
+            expect_begin(text, failing.first("thence_am_quiesce_then"));
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), ""); // all were told
+}
+
+TEST(am_senders, of_failures_after_the_last_quiesce_the_destructor_writes_the_first) {
+    testing::internal::CaptureStderr();
+    std::vector<int> called;
+    {
+        thence::active_messages am(MPI_COMM_WORLD);
+        failing_handlers failing(am, {5, 6, 7});
+        const int right = (rank_of_this() + 1) % ranks();
+        am.send(right, 7);
+        EXPECT_THROW(am.quiesce(), thence::error);
+        MPI_Barrier(MPI_COMM_WORLD);
+        failing.called.clear();
+        am.send(right, 5);
+        am.send(right, 6);
+        am.progress_until([&] { return failing.called.size() == 2; });
+        called = failing.called;
+    }
+    const std::string written = testing::internal::GetCapturedStderr();
+    EXPECT_NE(written.find("handler " + std::to_string(called.at(0)) + ")"), std::string::npos) << written;
+    EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 1) << written;
 }
 
 TEST(am_senders, what_goes_wrong_after_the_last_quiesce_is_written_by_the_destructor) {

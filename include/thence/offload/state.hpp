@@ -191,18 +191,21 @@ public:
     }
     // After break_off(). @return whether nothing is written to results of tasks any more.
     bool give_up_results() { return results_.cancel(settings.lost_after); }
-    // What the others have to know of this step.
+    // What the others have to know of this step, which all have ended. What comes from here on belongs to the next one:
+    // others may begin it before balance() is called here.
     offload_measured measured(double waited) {
         const std::scoped_lock guard(lock_);
-        return {waited, now_.own > 0 ? own_seconds_ / now_.own : 0, static_cast<double>(now_.foreign)};
+        ended_ = std::exchange(now_, {});
+        const double seconds = std::exchange(own_seconds_, 0);
+        return {waited, ended_.own > 0 ? seconds / ended_.own : 0, static_cast<double>(ended_.foreign)};
     }
     offload_step balance(double waited) {
         const double now = MPI_Wtime();
         const std::scoped_lock guard(lock_);
-        now_.seconds = now - began_, now_.waited = waited;
-        quotas_.balance(collectives_.of_all(), now_.seconds);
-        began_ = now, own_seconds_ = 0;
-        return std::exchange(now_, {});
+        ended_.seconds = now - began_, ended_.waited = waited;
+        quotas_.balance(collectives_.of_all(), ended_.seconds);
+        began_ = now;
+        return ended_;
     }
 
     offload_collectives<Completions> &collectives() { return collectives_; }
@@ -398,7 +401,7 @@ private:
     std::deque<remote_task> remotes_;
     std::deque<remote_task *> remotes_ready_;
     std::vector<remote_task *> free_remotes_;
-    offload_step now_;
+    offload_step now_, ended_; // ended_: between measured() and balance(), the step that they end
     double own_seconds_ = 0, began_ = 0;
 };
 
