@@ -3,6 +3,7 @@
 // and its limit.
 #include "judges/am_latency.hpp"
 #include "judges/am_rate.hpp"
+#include "judges/offload.hpp"
 #include "judges/qr.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 namespace {
 
 using measure::bar_kind;
+using measure::contender;
+using measure::contest;
 using measure::figure;
 using measure::numbers;
 
@@ -78,6 +81,28 @@ TEST(am_rate, ratios_and_rates_are_medians_of_the_launches) {
 TEST(am_latency, ratio_and_times_are_medians_of_the_launches) {
     const std::vector<numbers> launches{launch({3, 2, 2}), launch({5, 4, 4.4}), launch({18, 12, 24})};
     expect(measure::am_latency_runs::figure_of(launches, 500, "handlers"), "handlers", 1.5, 5000, 4000, 1.1);
+}
+
+// The times that a contender takes, and how long it computes.
+contender taking(const std::string &name, double seconds, double computed) {
+    return {name, [=] { return numbers{{"seconds", seconds}, {"compute_seconds", computed}}; }};
+}
+
+TEST(offload, each_figure_has_a_bar_and_a_limit) {
+    const contest runs(
+        {taking("none", 10, 6), taking("continuations", 8, 7), taking("all", 9, 7), taking("four", 8.5, 7)}, 3);
+    const std::vector<figure> found = measure::offload_runs::figures_of(runs, 4, "slow");
+    ASSERT_EQ(found.size(), 2U);
+    expect(found[0], "slow, against tasks that stay", 0.8, 8000, 10000, 0.6);
+    expect(found[1], "slow, against polling", 8 / 8.5, 8000, 8500, 6 / 8.5);
+    EXPECT_EQ(found[1].against, "four");
+    EXPECT_FALSE(found[0].passed());
+    EXPECT_TRUE(found[1].passed());
+    for (const figure &each : found) {
+        EXPECT_EQ(each.kind, bar_kind::at_most);
+    }
+    EXPECT_EQ(found[0].bar, 0.75);
+    EXPECT_EQ(found[1].bar, 0.95);
 }
 
 } // namespace
