@@ -176,7 +176,7 @@ def main():
     write(machine, report)
     if python:
         drawn = subprocess.run([python, overview.__file__, os.path.join(machine.out, "overview.json"),
-                                os.path.join(machine.out, "overview.png")], check=False)
+                                os.path.join(machine.out, "overview.png")], check=False, stdout=subprocess.DEVNULL)
         machine.status = max(machine.status, int(drawn.returncode != 0))
     lines = overview.sentences(report) + lines
     if compared:
