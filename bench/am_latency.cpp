@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Half a round trip of an active message of 8 bytes, from handler to handler. Compared with MPI_Send and MPI_Recv, in
-// alternate blocks. The limit is MPI_Send and MPI_Recv of as many bytes as a packet with one such message has, and a
-// call of a function for each.
+// alternate blocks. The limit is MPI_Send and MPI_Recv of as many bytes as a packet with one such message has, and a call of a
+// function for each.
+#include "judges/am_latency.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
-#include "measure/limit.hpp"
 
 #include <thence/am.h>
 
@@ -97,27 +97,12 @@ void both(measure::work &work) {
 
 void judge(measure::session &session) {
     for (const long is_short : {0L, 1L}) {
-        std::vector<double> ratios;
-        std::vector<double> limits;
-        measure::numbers found;
+        std::vector<measure::numbers> launches;
         for (int i = session.quick() ? 1 : 3; i > 0; --i) {
-            found = session.together(2, {.work = "both", .parameters = {{"short", is_short}}});
-            ratios.push_back(found.at("seconds_0") / found.at("seconds_1"));
-            limits.push_back(found.at("seconds_2") / found.at("seconds_1"));
+            launches.push_back(session.together(2, {.work = "both", .parameters = {{"short", is_short}}}));
         }
-        measure::figure figure{.name = is_short != 0 ? "short handlers" : "handlers that run in polls",
-                               .found = measure::median_of(ratios),
-                               .unit = "times half a round trip",
-                               .kind = measure::bar_kind::at_most,
-                               .bar = 1.2,
-                               .against = "MPI_Send, MPI_Recv",
-                               .side_unit = "microseconds",
-                               .ours = found.at("seconds_0") / (2e-6 * round_trips),
-                               .baseline = found.at("seconds_1") / (2e-6 * round_trips)};
-        measure::add_limit(figure,
-                           {.what = "MPI_Send and MPI_Recv of the 24 bytes of its packet, and a call of a function",
-                            .value = measure::median_of(limits).value});
-        session.add(figure);
+        session.add(measure::am_latency_runs::figure_of(
+            launches, round_trips, is_short != 0 ? "short handlers" : "handlers that run in polls"));
     }
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages of 8 bytes per second from one rank to another, with 1 and with up to 1,000 that are not
-// acknowledged. Compared with the reference engine (am/reference_engine.hpp), the best of several windows, and with a
-// loop of MPI_Isend and persistent receives in MPI_Testsome that does nothing else.
+// Active messages of 8 bytes per second from one rank to another, with 1 and with up to 1,000 that are not acknowledged.
+// Compared with the reference engine (am/reference_engine.hpp), the best of several windows, and with a loop of MPI_Isend and
+// persistent receives in MPI_Testsome that does nothing else.
 //
-// The limit is no engine, which has to send before it knows what follows: a loop that packs as many messages as are
-// acknowledged at once into one message of MPI, and calls a function for each that arrives.
+// The limit is no engine, which has to send before it knows what follows: a loop that packs as many messages as are acknowledged at
+// once into one message of MPI, and calls a function for each that arrives.
+#include "judges/am_rate.hpp"
 #include "am/reference_engine.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
-#include "measure/limit.hpp"
 
 #include <thence/am.h>
 
@@ -17,6 +17,8 @@
 #include <array>
 
 namespace {
+
+using namespace measure::am_rate_runs;
 
 // One row of messages. Rank 0 sends, and waits for an acknowledgement when `in_flight` are not acknowledged. Rank 1
 // acknowledges half of them at a time, or each if there is one.
@@ -112,8 +114,7 @@ double reference_row(const row &r, int rank, int receives, int window) {
 
 void (*volatile handler)(int rank, counters &seen) = &note;
 
-// Each message of MPI has `pack` values of the sender, or one acknowledgement. Sends that MPI has copied leave no
-// request.
+// Each message of MPI has `pack` values of the sender, or one acknowledgement. Sends that MPI has copied leave no request.
 double by_hand(const row &r, int rank, long pack, bool calls_handlers) {
     constexpr int receives = 64;
     std::array<MPI_Request, receives> requests;
@@ -190,61 +191,31 @@ constexpr choice choices[] = {{4, 16}, {16, 32}, {64, 128}, {256, 320}};
 
 void all(measure::work &work) {
     const row r{work.quick() ? 20000L : 100000L, work.parameter("in_flight")};
-    engine ours(work.rank());
-    measure::alternate(work, 3 + std::size(choices), work.quick() ? 5 : 15, 1, [&](std::size_t contender) {
-        if (contender == 0) {
-            return ours.run_row(r);
-        }
-        if (contender < 3) {
-            const bool is_limit = contender == 2;
-            return by_hand(r, work.rank(), is_limit ? r.batch() : 1, is_limit);
-        }
-        const choice &c = choices[contender - 3];
-        return reference_row(r, work.rank(), c.receives, c.window);
-    });
+    engine mine(work.rank());
+    measure::alternate(work, first_reference + std::size(choices), work.quick() ? 5 : 15, 1,
+                       [&](std::size_t contender) {
+                           if (contender == ours) {
+                               return mine.run_row(r);
+                           }
+                           if (contender < first_reference) {
+                               const bool is_limit = contender == limit;
+                               return by_hand(r, work.rank(), is_limit ? r.batch() : 1, is_limit);
+                           }
+                           const choice &c = choices[contender - first_reference];
+                           return reference_row(r, work.rank(), c.receives, c.window);
+                       });
     work.result("total", static_cast<double>(r.total));
 }
 
 void judge(measure::session &session) {
     for (const long in_flight : {1L, 1000L}) {
-        std::vector<double> over_hand;
-        std::vector<double> over_reference;
-        std::vector<double> hand_limits;
-        std::vector<double> reference_limits;
-        measure::numbers found;
-        double reference = 0;
+        std::vector<measure::numbers> launches;
         for (int i = session.quick() ? 1 : 3; i > 0; --i) {
-            found = session.together(2, {.work = "all", .parameters = {{"in_flight", in_flight}}});
-            reference = found.at("seconds_3");
-            for (std::size_t c = 1; c < std::size(choices); ++c) {
-                reference = std::min(reference, found.at("seconds_" + std::to_string(c + 3)));
-            }
-            over_hand.push_back(found.at("seconds_1") / found.at("seconds_0"));
-            over_reference.push_back(reference / found.at("seconds_0"));
-            hand_limits.push_back(found.at("seconds_1") / found.at("seconds_2"));
-            reference_limits.push_back(reference / found.at("seconds_2"));
+            launches.push_back(session.together(2, {.work = "all", .parameters = {{"in_flight", in_flight}}}));
         }
-        const double total = found.at("total");
-        const auto add = [&](const std::string &text, const std::vector<double> &ratios,
-                             const std::vector<double> &limits, double baseline) {
-            measure::figure figure{.name = std::to_string(in_flight) + " in flight, compared with " + text,
-                                   .found = measure::median_of(ratios),
-                                   .unit = "times the messages per second",
-                                   .kind = measure::bar_kind::at_least,
-                                   .bar = in_flight == 1 ? 0.95 : 2.0,
-                                   .against = text,
-                                   .side_unit = "messages per second",
-                                   .ours = total / found.at("seconds_0"),
-                                   .baseline = total / baseline};
-            measure::add_limit(figure, {.what = in_flight == 1
-                                                    ? "the loop by hand, and a call of a function for each message"
-                                                    : "a loop by hand that packs what is acknowledged at once into one "
-                                                      "message, and calls a function for each",
-                                        .value = measure::median_of(limits).value});
-            session.add(figure);
-        };
-        add("the reference engine, best window", over_reference, reference_limits, reference);
-        add("MPI_Isend and persistent receives by hand", over_hand, hand_limits, found.at("seconds_1"));
+        for (measure::figure &each : figures_of(launches, std::size(choices), in_flight)) {
+            session.add(std::move(each));
+        }
     }
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The application offload (apps/offload) on two ranks with a thread each, of which one is uneven: tasks that move by
-// continuations compared with tasks that stay, and with the manager of requests that workers poll, the best of several
-// windows. Each run is processes of its own, and the variants alternate.
+// continuations compared with tasks that stay, and with the manager of requests that workers poll, the best of several windows.
+// Each run is processes of its own, and the variants alternate.
 //
-// The limit is measured where tasks stay: how long both ranks would compute the same tasks if these were divided
-// between them without a rest, at once and without messages. Where a rank is slow, tasks that move cost less; where its
-// tasks are dear, they cost the same elsewhere.
+// The limit is measured where tasks stay: how long both ranks would compute the same tasks if these were divided between them
+// without a rest, at once and without messages. Where a rank is slow, tasks that move cost less; where its tasks are dear, they
+// cost the same elsewhere.
+#include "judges/offload.hpp"
 #include "measure/benchmark.hpp"
-#include "measure/contest.hpp"
-#include "measure/limit.hpp"
 
 #include "offload/polling_manager.hpp"
 #include "offload/variants.hpp"
@@ -111,18 +110,8 @@ void compare(measure::session &session, const situation &in) {
                        runs(polling, window)});
     }
     const measure::contest found(all, session.quick() ? 2 : 5);
-    const std::size_t best = found.best(2, all.size());
-    for (const std::size_t against : {std::size_t{0}, best}) {
-        measure::figure figure = found.compared(1, against);
-        const measure::sample speed = figure.found;
-        figure.found = {1 / speed.value, 1 / speed.high, 1 / speed.low};
-        figure.name = std::string(in.name) + (against == 0 ? ", against tasks that stay" : ", against polling");
-        figure.unit = "of the time";
-        figure.kind = measure::bar_kind::at_most;
-        figure.bar = against == 0 ? 0.75 : 0.95;
-        measure::add_limit(figure, {.what = "work that is divided without a rest, at once and without messages",
-                                    .value = 1 / found.speed_of_computation(against).value});
-        session.add(figure);
+    for (measure::figure &each : measure::offload_runs::figures_of(found, all.size(), in.name)) {
+        session.add(std::move(each));
     }
 }
 

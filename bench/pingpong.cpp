@@ -122,7 +122,7 @@ void both(measure::work &work) {
 }
 
 measure::figure compare(measure::session &session, measure::level threads, long bytes) {
-    const int runs = session.quick() || bytes > 1 ? 1 : 3;
+    const int runs = session.quick() ? 1 : 3;
     std::vector<double> ratios;
     std::vector<double> wait;
     std::vector<double> continuations;

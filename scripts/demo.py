@@ -3,10 +3,11 @@
 """The demonstration: situations in which Thence may pay, each as programs are without it and with it, measured in turn. One
 sentence and one bar for each, what gains most first; then what loses.
 
-Writes to OUT_DIR the bars (overview.png, overview.json), a picture of each situation (NAME.png), the sentences (report.txt), and
-the files of the runs. Files of an earlier run there are deleted first (*.png, *.json, *.npy, *.log, report.txt); a folder that
-has such files, but not of an earlier run, is refused. The first run of each way draws the picture and checks the values, and does
-not count. The others go on until the time is over."""
+Writes to OUT_DIR the bars (overview.png, overview.json), a picture of each situation (NAME.png), the sentences and a table of
+Markdown (report.txt), the situations in the order of the bars (order.json), and the files of the runs. Files of an earlier run
+there are deleted first (*.png, *.json, *.npy, *.log, report.txt); a folder that has such files, but not of an earlier run, is
+refused. The first run of each way draws the picture and checks the values, and does not count. The others go on until the time is
+over."""
 
 import argparse
 import json
@@ -16,7 +17,7 @@ import sys
 import time
 
 import runs
-from demonstration import overview, situations
+from demonstration import overview, situations, table
 from demonstration.machine import Machine
 
 LEAST = 3  # rounds, so that one disturbed run does not decide
@@ -29,12 +30,16 @@ Environment:
 
 
 def picture(machine, situation, python):
-    """Draws the picture of a situation, if a Python has what that needs."""
+    """Draws the picture of a situation. Returns its name; None if that failed."""
+    name = f"{situation.name}.png"
+    machine.progress.step(f"the picture {name}")
     files = [machine.file(situation, way, "timeline.json" if "{timeline}" in way.first_run else "json")
              for way in (situation.usual, situation.ours)]
-    command = situation.picture(files, os.path.join(machine.out, f"{situation.name}.png"))
+    command = situation.picture(files, os.path.join(machine.out, name))
     if subprocess.run([python, *command], check=False, stdout=subprocess.DEVNULL).returncode != 0:
         machine.status = max(machine.status, 1)
+        return None
+    return name
 
 
 def first_runs(machine, chosen):
@@ -50,15 +55,22 @@ def first_runs(machine, chosen):
 
 
 def measure(machine, compared, repeats, deadline):
-    """Rounds of all situations: LEAST, and more until there are enough or the next one would last too long."""
+    """Rounds of all situations: LEAST, and more until there are enough or the next one would last too long. Returns how many there are
+    in any case, and when these had ended."""
+    least = min(LEAST, repeats)
+    ended = 0.0
     for number in range(1, repeats + 1):
         begun = time.monotonic()
         for each in compared:
             seconds = [machine.run(each.situation, way, number) for way in each.situation.ways()]
             if None not in seconds:
                 each.add([machine.seconds(report) for report in seconds])
-        if number >= LEAST and time.monotonic() + (time.monotonic() - begun) > deadline:
+        now = time.monotonic()
+        if number == least:
+            ended = now
+        if number >= least and now + (now - begun) > deadline:
             break
+    return least, ended
 
 
 def arguments():
@@ -73,6 +85,8 @@ def arguments():
     parser.add_argument("--only", action="append", metavar="NAME",
                         help="a situation, or all whose name begins so; may be repeated; --list says which there are [all]")
     parser.add_argument("--list", action="store_true", help="list the situations and end")
+    parser.add_argument("--table", nargs="+", metavar="DIR", help="run nothing: print a table of Markdown of the runs in these folders, the "
+                        "lowest and the highest of their medians, in the order of the last one, and end")
     options = parser.parse_args()
     if not 1 <= options.scale <= 100 or not 1 <= options.repeats <= 99 or not 1 <= options.seconds <= 3600:
         parser.error("--scale is 1 to 100, --repeats 1 to 99, --seconds 1 to 3600")
@@ -114,8 +128,23 @@ def prepare(parser, out):
         file.write(NOT_ENDED)
 
 
+def write(machine, report):
+    """The files that other programs read."""
+    order = {"what": report["what"], "situations": [{"name": row["name"], "ratio": round(row["median"], 3)} for row in report["situations"]]}
+    for name, content in (("overview.json", report), ("order.json", order)):
+        with open(os.path.join(machine.out, name), "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.write("\n")
+
+
 def main():
     parser, options = arguments()
+    if options.table:
+        try:
+            print("\n".join(table.lines([table.read(folder) for folder in options.table])))
+        except ValueError as error:
+            parser.error(f"--table: {error}")
+        return 0
     begun = time.monotonic()
     machine = Machine(options)
     known = situations.all_situations(machine)
@@ -132,28 +161,30 @@ def main():
         chosen = [s for s in chosen if not s.delay]
     lines += [f"Left out: {name}, {reason}." for name, reason in machine.missing(chosen)]
     chosen = [s for s in chosen if machine.can_run(s)]
-    machine.progress.total = sum(len(s.ways()) for s in chosen) * (1 + options.repeats) + 6
+    machine.progress.total = sum(len(s.ways()) for s in chosen) * (1 + options.repeats) + 6 + len(chosen)
     costs = machine.measure_costs()
     machine.make_fields(chosen)
     compared = first_runs(machine, chosen)
-    measure(machine, compared, options.repeats, begun + options.seconds)
-    machine.progress.end()
+    least, ended = measure(machine, compared, options.repeats, begun + options.seconds)
     compared = [each for each in compared if each.ratios]
-    report = overview.report(machine, compared, costs)
-    lines = overview.sentences(report) + lines + machine.verdict()
-    with open(os.path.join(machine.out, "overview.json"), "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
-    with open(os.path.join(machine.out, "report.txt"), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    print("\n".join(lines))
     python = runs.python_with_figures() if compared else None
     if python:
         for each in compared:
-            if each.situation.picture:
-                picture(machine, each.situation, python)
+            each.picture = picture(machine, each.situation, python)
+    machine.progress.end()
+    report = overview.report(machine, compared, costs)
+    write(machine, report)
+    if python:
         drawn = subprocess.run([python, overview.__file__, os.path.join(machine.out, "overview.json"),
-                                os.path.join(machine.out, "overview.png")], check=False)
+                                os.path.join(machine.out, "overview.png")], check=False, stdout=subprocess.DEVNULL)
         machine.status = max(machine.status, int(drawn.returncode != 0))
+    lines = overview.sentences(report) + lines
+    if compared:
+        lines += ["", *table.lines([report]), ""]
+    lines += [*machine.verdict(), overview.took(time.monotonic() - begun, least, ended - begun)]
+    with open(os.path.join(machine.out, "report.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    print("\n".join(lines))
     print(os.path.join(machine.out, "report.txt"))
     return machine.status
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and figures from the files that bt_mz writes. `table` needs only Python, the figures need matplotlib."""
+"""Tables and figures from the files that bt_mz and scripts/scaling.py write. `table` needs only Python, the figures need matplotlib."""
 import os
+import statistics
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import Commands, fail, figures, load, save
 import timeline
 
-ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow"]
+ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "tampi-blocking", "tampi-iwait", "dataflow"]
 PARTS = [("compute", "compute"), ("mpi", "MPI"), ("idle", "idle")]
 
 
@@ -17,15 +18,21 @@ FORM = {"variant": str, "class": str, "ranks": int, "threads": int, "steps": int
         "share_of_thread_time": {"compute": float, "mpi": float, "idle": float},
         "zones": [{"column": int, "row": int, "cells": [int], "rank": int, "compute_s": float}],
         "verification": {"verdict": str, "text": str}}
+# The same of a file of scripts/scaling.py --json.
+SWEEP = {"program": str, "arguments": list, "mpi": str, "available": int, "rounds": int,
+         "points": [{"variant": str, "ranks": int, "threads": int, "times_s": [float]}]}
 
 
 def load_run(file):
     return load(file, "bt_mz --json", FORM)
 
 
+def place(variant):
+    return ORDER.index(variant) if variant in ORDER else len(ORDER)
+
+
 def position(run):
-    known = ORDER.index(run["variant"]) if run["variant"] in ORDER else len(ORDER)
-    return (run["class"], run["steps"], run["ranks"], run["threads"], known)
+    return (run["class"], run["steps"], run["ranks"], run["threads"], place(run["variant"]))
 
 
 def command_table(args):
@@ -90,12 +97,56 @@ def command_zones(args):
     save(figure, args.output)
 
 
+def by_shape(points):
+    """The times of each shape, (ranks, threads), and in it of each variant: few cores first, then many ranks, then as in ORDER. A
+    sweep names a variant NAME:THREADS, and has a shape twice if there are fewer cores than threads."""
+    shapes = {}
+    for point in sorted(points, key=lambda p: (p["ranks"] * p["threads"], p["threads"], place(p["variant"].partition(":")[0]))):
+        variants = shapes.setdefault((point["ranks"], point["threads"]), {})
+        variants.setdefault(point["variant"].partition(":")[0], []).extend(point["times_s"])
+    return shapes
+
+
+def command_shapes(args):
+    """A group of bars for each shape of the sweep, a bar for each variant: the median of its rounds, and a line for their range."""
+    if len(args.files) != 1:
+        fail("shapes draws one sweep")
+    sweep = load(args.files[0], "scripts/scaling.py --json", SWEEP)
+    if sweep["program"] != "bt_mz":
+        fail(f"{args.files[0]} is a sweep of {sweep['program']}, not of bt_mz")
+    shapes = by_shape(sweep["points"])
+    matplotlib, pyplot = figures()
+    names = sorted({name for variants in shapes.values() for name in variants}, key=place)
+    palette = matplotlib.colormaps["tab10"]
+    colours = {name: palette(number % palette.N) for number, name in enumerate(names)}
+    count = sum(len(variants) for variants in shapes.values())
+    figure, axes = pyplot.subplots(figsize=(max(7, 1.5 + 0.62 * (count + len(shapes))), 4.6), constrained_layout=True)
+    left, middles, bars = 0, [], {}
+    for variants in shapes.values():
+        for x, (name, times) in enumerate(variants.items(), left):
+            median = statistics.median(times)
+            bars[name] = axes.bar(x, median, 0.86, color=colours[name])
+            axes.plot([x, x], [min(times), max(times)], color="#333333", lw=1.3)
+            axes.annotate(f"{median:.3g}", (x, max(times)), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8.5)
+        middles.append(left + (len(variants) - 1) / 2)
+        left += len(variants) + 1
+    axes.set_xticks(middles, [f"{ranks} rank{'s' if ranks > 1 else ''} x {threads} thread{'s' if threads > 1 else ''}" for ranks, threads in shapes])
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("time, s")
+    axes.set_title(f"bt_mz {' '.join(map(str, sweep['arguments']))}: {sweep['available']} processors, {sweep['mpi']}; median and range of "
+                   f"{sweep['rounds']} rounds", fontsize=10)
+    axes.legend([bars[name] for name in names], names, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=min(len(names), 8), fontsize=9)
+    save(figure, args.output)
+
+
 def main():
     commands = Commands("bt_mz", __doc__)
     table = commands.add("table", command_table, "one table of several runs", "One table of several runs (bt_mz --json).")
     table.add_argument("--check", action="store_true", help="exit with 3 if a run was not verified")
     commands.add("zones", command_zones, "the zones and their cost", "The zones of a run, who has them and what they cost (bt_mz --json).",
                  "zones.png")
+    commands.add("shapes", command_shapes, "the time of each variant by ranks x threads",
+                 "The time of each variant in each shape, ranks x threads (scripts/scaling.py --json).", "shapes.png")
     timeline.add_to(commands, "three steps")
     commands.run()
 

@@ -63,6 +63,9 @@ contest contest::of_launches(const std::vector<std::string> &names, const std::v
         for (std::size_t c = 0; c < names.size(); ++c) {
             found.times[c].push_back(launch.at("seconds_" + std::to_string(c)));
         }
+        if (const auto computed = launch.find("compute_seconds"); computed != launch.end()) {
+            found.computation.push_back(computed->second);
+        }
     }
     return found;
 }

@@ -26,7 +26,8 @@ public:
     // Runs all contenders, `rounds` times. Throws std::runtime_error if a run reports another number than the first
     // one.
     contest(const std::vector<contender> &all, int rounds);
-    // `launches`: what alternate() has reported in each of them, with the contenders in the order of `names`.
+    // `launches`: what alternate() has reported in each of them, with the contenders in the order of `names`, and
+    // `compute_seconds`, if the work reports it: the least of all contenders.
     static contest of_launches(const std::vector<std::string> &names, const std::vector<numbers> &launches);
 
     double seconds(std::size_t c) const { return median_of(times[c]).value; }

@@ -22,17 +22,32 @@ def verdict(report):
     return None if found == "unchecked" else found
 
 
-def processors_in_use(seconds):
-    """How many processors of this machine are not idle, on average. The load average also counts what has just ended: a build."""
-    def used():
-        with open("/proc/stat", encoding="ascii") as file:
-            user, nice, system, idle, waiting, *others = [int(field) for field in file.readline().split()[1:9]]
-        return user + nice + system + sum(others), user + nice + system + idle + waiting + sum(others)
+def processors_used(before, after, allowed):
+    """How many of the processors `allowed` were not idle, on average, between two texts of /proc/stat."""
+    def ticks(text):
+        for name, fields in re.findall(r"^cpu(\d+) (.*)$", text, re.MULTILINE):
+            if int(name) in allowed:
+                user, nice, system, idle, waiting, *others = [int(field) for field in fields.split()[:8]]
+                yield int(name), (user + nice + system + sum(others), idle + waiting)
 
-    begun = used()
+    first, used = dict(ticks(before)), 0.0
+    for name, (busy, idle) in ticks(after):
+        if name not in first:  # it was off
+            continue
+        busy, idle = busy - first[name][0], idle - first[name][1]
+        used += busy / max(busy + idle, 1)
+    return used
+
+
+def processors_in_use(seconds, allowed):
+    """The same for the next seconds. The load average also counts what has just ended: a build."""
+    def text():
+        with open("/proc/stat", encoding="ascii") as file:
+            return file.read()
+
+    before = text()
     time.sleep(seconds)
-    busy, whole = (after - before for before, after in zip(begun, used()))
-    return os.cpu_count() * busy / max(whole, 1)
+    return processors_used(before, text(), allowed)
 
 
 class Machine:
@@ -44,7 +59,7 @@ class Machine:
         # The main thread of a team that waits for others would occupy the processor that they need.
         self.environment = {**runs.environment(), "OMP_WAIT_POLICY": "passive"}
         self.cores = len(os.sched_getaffinity(0))
-        self.load = processors_in_use(0.5)
+        self.load = processors_in_use(0.5, os.sched_getaffinity(0))  # by other programs: ours have not begun
         self.progress = runs.Progress(0)
         self.status = self.checked = 0
         self.fields, self.known_variants = {}, {}

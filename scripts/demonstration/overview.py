@@ -10,9 +10,11 @@ import sys
 import textwrap
 
 LEAST = 20  # times that a block of work should take what a task or a message costs
+LONG = 180  # seconds that a demonstration should not last longer than
 FARTHEST = 4  # the axis ends there; longer bars have a mark
 TICKS = (0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4)
 GAIN, LOSS, TIE = "#2e8b57", "#c44e52", "#9a9a9a"
+VERDICTS = ("gains", "neither", "loses")
 
 
 class Compared:
@@ -21,6 +23,7 @@ class Compared:
     def __init__(self, situation, block):
         self.situation, self.block = situation, block
         self.ratios, self.others, self.seconds = [], [[] for _ in situation.others], []
+        self.picture = None  # the name of its file, once it is drawn
 
     def add(self, seconds):
         """Of the usual way, of ours, and of the others, measured one after the other."""
@@ -51,12 +54,12 @@ def of_situation(each):
     s = each.situation
     return {"name": s.name, "title": s.title, "where": where(s), "usual": s.usual.label, "ours": s.ours.label, "runs": len(each.ratios),
             **summary(each.ratios), "others": [{"label": way.label, **summary(ratios)} for way, ratios in zip(s.others, each.others)],
-            "block_s": each.block, "block_name": s.block_name, "seconds": each.seconds}
+            "block_s": each.block, "block_name": s.block_name, "picture": each.picture, "seconds": each.seconds}
 
 
 def report(machine, compared, costs):
-    """All that the sentences and the figure need, what gains most first."""
-    rows = sorted((of_situation(each) for each in compared), key=lambda row: -row["median"])
+    """All that the sentences and the figure need: what gains most first, then where there is no difference for certain, then losses."""
+    rows = sorted((of_situation(each) for each in compared), key=lambda row: (VERDICTS.index(verdict(row)), -row["median"]))
     return {"what": "scripts/demo.py", "processors": machine.cores, "load": machine.load, "costs": costs, "situations": rows}
 
 
@@ -95,20 +98,34 @@ def sentence(row, costs):
     others = "".join(f", {span(other)} times as fast as {other['label']}" for other in row["others"])
     block = block_text(row, costs)
     return (f"{row['title']}{row['where']}: {row['ours']} is {span(row)} times as fast as {row['usual']}{others}"
-            + (f"; {block}" if block else "") + ".")
+            + (f"; {block}" if block else "") + "." + (f" Picture: {row['picture']}" if row["picture"] else ""))
 
 
 def sentences(result):
     """The lines of the report: what gains, then what does not."""
     rows, costs = result["situations"], result["costs"]
     lines = []
-    for head, wanted in (("What Thence gains", "gains"), ("No difference for certain", "neither"), ("What it loses", "loses")):
+    for head, wanted in zip(("What Thence gains", "No difference for certain", "What it loses"), VERDICTS):
         chosen = [row for row in rows if verdict(row) == wanted]
         if chosen:
             lines += [f"{head}:", *(f"- {sentence(row, costs)}" for row in chosen), ""]
     if rows:
         lines.append(conditions(result))
     return lines
+
+
+def duration(seconds):
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def took(seconds, rounds, until):
+    """How long the demonstration took. `rounds`: that it makes in any case; `until`: seconds from its begin to the end of these."""
+    text = f"This took {duration(seconds)}."
+    if until > LONG:
+        text += (f" {rounds} round{'s' if rounds > 1 else ''}, the least, ended only after {duration(until)}, so it cannot keep to "
+                 f"{duration(LONG)} here; --only or --scale makes it shorter.")
+    return text
 
 
 def left_out_with_delay(situations, why):
@@ -128,7 +145,7 @@ def conditions(result):
     costs = [f"{name} costs {length(cost)}" for name, cost in (("a task", task), ("a message of 8 B", message)) if cost]
     busy = result["load"] > 0.5
     return (f"{count} run{'s' if count > 1 else ''} of each in turn, on {result['processors']} processors"
-            + (f" that other programs used, too ({result['load']:.1f} of them)" if busy else "")
+            + (f", of which other programs used {result['load']:.1f} on average just before" if busy else "")
             + "; medians, in brackets the middle half" + "".join(f"; {cost}" for cost in costs) + ".")
 
 

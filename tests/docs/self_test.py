@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of the documentation's checks and of its reader: each fault that is put into a small tree is found."""
 
+import json
 import sys
 import tempfile
 import unittest
@@ -14,6 +15,7 @@ from docgen.man import block  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_app_pages  # noqa: E402
+import check_demo_table  # noqa: E402
 import check_errors  # noqa: E402
 import check_extensions  # noqa: E402
 
@@ -109,6 +111,16 @@ class Checks(unittest.TestCase):
 
     def test_a_source_without_its_picture(self):
         self.sources({"docs/b.md": "![x](none.svg)\n"}, "link to none.svg, which does not exist")
+
+    def test_situations_in_another_order_than_in_the_picture_are_found(self):
+        page = "# P\n\n| situation | speed | `--only` |\n|---|---|---|\n| a `b` | 2 | `first` |\n| c | 1 | `then-this` |\n\n| other | x |\n|---|---|\n"
+        rows = [{"name": name, "ratio": 1} for name in ("first", "then-this")]
+        files = {"docs/guide/when-it-pays.md": page, "docs/images/demo.json": json.dumps({"situations": rows})}
+        other = {"docs/images/demo.json": json.dumps({"situations": rows[::-1]})}
+        self.expect(check_demo_table.faults, files, other, "first, then-this; in the picture, by docs/images/demo.json, they are then-this, first")
+        self.expect(check_demo_table.faults, files, {"docs/images/demo.json": json.dumps({"situations": rows[:1]})}, "they are first")
+        unnamed = {"docs/guide/when-it-pays.md": page.replace("`first`", "first")}
+        self.expect(check_demo_table.faults, files, unnamed, "no name of a situation")
 
 
 class Picture(unittest.TestCase):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command line and files of bt_mz. Arguments: the program, the program on an MPI with a fault
 or `none`, then the launcher and its options."""
+import json
 import os
 import re
 import sys
@@ -9,6 +10,8 @@ import unittest
 
 APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(APP, "../common/tests"))
+sys.path.insert(0, APP)
+import plot
 from command import CommandTest, Program
 
 BT_MZ = Program(sys.argv[1], sys.argv[3:])
@@ -144,6 +147,34 @@ class Command(CommandTest):
         table = self.plot(PLOT, "table", "--check", self.file("run.json"))
         self.assertEqual(table.returncode, 0, table.stderr)
         self.assertIn("verified", table.stdout)
+
+    @staticmethod
+    def write(name, content):
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+
+    def test_a_sweep_is_drawn_as_bars_by_shape(self):
+        points = [{"variant": variant, "cores": ranks * threads, "ranks": ranks, "threads": threads, "times_s": times}
+                  for variant, ranks, threads, times in (
+                      ("dataflow:2", 1, 2, [1.2, 1.3, 1.1]), ("tampi-iwait:2", 1, 2, [1.3]), ("dataflow:1", 2, 1, [1.4]),
+                      ("tampi-blocking:1", 2, 1, [1.5]), ("mpi", 2, 1, [1.1, 1.0]), ("dataflow:1", 1, 1, [2.0]), ("dataflow:2", 1, 1, [2.2]))]
+        shapes = plot.by_shape(points)
+        self.assertEqual([(shape, list(variants)) for shape, variants in shapes.items()],
+                         [((1, 1), ["dataflow"]), ((2, 1), ["mpi", "tampi-blocking", "dataflow"]), ((1, 2), ["tampi-iwait", "dataflow"])])
+        self.assertEqual((shapes[1, 1]["dataflow"], shapes[2, 1]["mpi"]), ([2.0, 2.2], [1.1, 1.0]))
+        sweep = {"program": "bt_mz", "arguments": ["W"], "mpi": "an MPI", "available": 2, "rounds": 3, "points": points}
+        file = self.file("sweep.json")
+        for other, text in (({**sweep, "program": "heat"}, "is a sweep of heat, not of bt_mz"), ({**sweep, "points": []}, "points is no list"),
+                            ({}, "is no file of scripts/scaling.py --json: the file has no program")):
+            self.write(file, other)
+            drawn = self.plot(PLOT, "shapes", file)
+            self.assertEqual((drawn.returncode, text in drawn.stderr), (1, True), drawn.stderr)
+        self.write(file, sweep)
+        picture = self.file("shapes.png")
+        self.draws(PLOT, "shapes", file, "-o", picture, picture=picture)
+
+    def test_every_variant_has_its_place_in_tables_and_figures(self):
+        self.assertEqual([variant for variant in variants() if variant not in plot.ORDER], [])
 
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, (["table"], []), (["zones"], []), (["timeline"], []))

@@ -14,7 +14,7 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 SCRIPTS = os.path.join(ROOT, "scripts")
 sys.path.insert(0, SCRIPTS)
-from demonstration import overview, situations  # noqa: E402
+from demonstration import machine as machines, overview, situations, table  # noqa: E402
 # Runs demo.py as it is, but it sees another user than root.
 WITHOUT_ROOT = (f"import os, runpy, sys; os.geteuid = lambda: 1000; sys.path.insert(0, {SCRIPTS!r}); sys.argv[0] = 'demo.py'; "
                 f"runpy.run_path({os.path.join(SCRIPTS, 'demo.py')!r}, run_name='__main__')")
@@ -49,6 +49,12 @@ class Sentences(unittest.TestCase):
         self.assertEqual([line.split(" times")[0].rpartition(" ")[2] for line in found if line.startswith("-")],
                          ["3.00", "2.00", "1.00", "0.50"])
 
+    def test_gains_come_before_ratios_that_are_larger_but_do_not_agree(self):
+        report = overview.report(MACHINE, [compared([(1, 2)] * 3, name="loses"), compared([(1, 0.5), (2, 1), (1, 2), (1, 2)], name="neither"),
+                                           compared([(1.1, 1)] * 3, name="gains")], COSTS)
+        self.assertEqual([row["name"] for row in report["situations"]], ["gains", "neither", "loses"])
+        self.assertEqual([line.split("|")[-2].strip(" `") for line in table.lines([report])[2:]], ["gains", "neither", "loses"])
+
     def test_runs_that_do_not_agree_are_no_gain(self):
         self.assertIn("No difference for certain:", self.lines(compared([(1, 0.5), (1, 0.5), (1, 1.5), (1, 1.5)])))
         # One disturbed run in four changes nothing.
@@ -58,6 +64,19 @@ class Sentences(unittest.TestCase):
         found = self.lines(compared([(2, 1, 3)] * 3, block=100e-6, delay="300us", others=["MPI_Waitany by hand"]))
         self.assertEqual(found[1], "- Four plates, 300 µs between two hosts: callbacks is 2.00 times as fast as plate after plate, "
                                    "3.00 times as fast as MPI_Waitany by hand; a block takes 100 µs, 50 times a task or a message.")
+
+    def test_a_sentence_names_its_picture_once_it_is_drawn(self):
+        each = compared([(2, 1)] * 3)
+        self.assertTrue(self.lines(each)[1].endswith("plate after plate."))
+        each.picture = "plates.png"
+        self.assertTrue(self.lines(each)[1].endswith("plate after plate. Picture: plates.png"))
+
+    def test_how_long_it_took_and_why_it_cannot_be_shorter(self):
+        self.assertEqual(overview.took(161.2, 3, 150), "This took 2 min 41 s.")
+        self.assertEqual(overview.took(59.9, 3, 50), "This took 1 min 0 s.")
+        self.assertEqual(overview.took(250, 3, 200), "This took 4 min 10 s. 3 rounds, the least, ended only after 3 min 20 s, so it "
+                                                     "cannot keep to 3 min 0 s here; --only or --scale makes it shorter.")
+        self.assertEqual(overview.took(3000, 3, 170), "This took 50 min 0 s.")  # as --seconds allowed
 
     def test_blocks_that_are_too_small_are_told(self):
         found = self.lines(compared([(2, 1)] * 3, block=30e-6))
@@ -73,9 +92,16 @@ class Sentences(unittest.TestCase):
             self.assertEqual(overview.left_out_with_delay(others, "needs root"), line)
 
     def test_other_load_is_told(self):
-        busy = overview.report(types.SimpleNamespace(cores=2, load=7.25), [compared([(2, 1)])], COSTS)
-        self.assertIn("1 run of each in turn, on 2 processors that other programs used, too (7.2 of them)",
+        busy = overview.report(types.SimpleNamespace(cores=2, load=1.25), [compared([(2, 1)])], COSTS)
+        self.assertIn("1 run of each in turn, on 2 processors, of which other programs used 1.2 on average just before; medians",
                       overview.sentences(busy)[-1])
+        self.assertIn("on 2 processors; medians", self.lines(compared([(2, 1)]))[-1])
+
+    def test_only_processors_that_the_runs_may_use_count_as_used(self):
+        before = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 10 100 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\ncpu7 5 5 5 5 5 5 5 5 0 0\nintr 1\n"
+        after = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 30 0 20 140 30 0 0 0 0 0\ncpu1 100 0 0 0 0 0 0 0 0 0\ncpu7 5 5 5 5 5 6 7 6 0 0\nintr 9\n"
+        for allowed, used in (({0}, 0.3), ({7}, 1), ({0, 7}, 1.3), ({0, 1, 7}, 2.3)):
+            self.assertAlmostEqual(machines.processors_used(before, after, allowed), used)
 
     def test_all_situations_have_a_picture_and_blocks_that_are_told_or_compute_nothing(self):
         machine = types.SimpleNamespace(cores=8, program=lambda name: name, scaled=lambda n: n, field=lambda *_: "field.npy")
@@ -83,6 +109,58 @@ class Sentences(unittest.TestCase):
         self.assertEqual(sorted(s.name for s in every if s.block is None), ["fibers", "small"])
         self.assertEqual([s.name for s in every if s.picture is None], [])
         self.assertEqual(len({s.name for s in every}), len(every))
+
+
+class Table(unittest.TestCase):
+    """Of the runs of several demonstrations."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def ran(self, name, *each):
+        folder = os.path.join(self.folder, name)
+        os.mkdir(folder)
+        with open(os.path.join(folder, "overview.json"), "w", encoding="utf-8") as file:
+            json.dump(overview.report(MACHINE, list(each), COSTS), file)
+        return folder
+
+    @staticmethod
+    def table(*folders):
+        return subprocess.run([sys.executable, "-B", os.path.join(SCRIPTS, "demo.py"), "--table", *folders], capture_output=True, text=True,
+                              check=False, timeout=100)
+
+    def test_rows_are_in_the_order_of_the_last_run_and_have_the_lowest_and_the_highest_median(self):
+        hand = {"name": "hand", "delay": "300us", "others": ["MPI_Waitany"]}
+        first = self.ran("1", compared([(1.5, 1, 0.5)] * 3, block=100e-6, **hand), compared([(1, 2)] * 3, name="loss"),
+                         compared([(9, 1)] * 3, name="gone"))
+        last = self.ran("2", compared([(1.25, 1, 0.75)] * 3, block=140e-6, **hand), compared([(2, 1)] * 3, name="best"),
+                        compared([(3, 4)] * 3, name="loss"))
+        done = self.table(first, last)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "| situation | times the speed | of what one can write by hand | a block: times a task / times a message | `--only` |",
+            "|---|---|---|---|---|",
+            "| Four plates: callbacks against plate after plate | 2.00 |  |  | `best` |",
+            "| Four plates, 300 µs between two hosts: callbacks against plate after plate | 1.25 to 1.50 | **0.50 to 0.75** of MPI_Waitany | "
+            "100 to 140 / 50 to 70 | `hand` |",
+            "| Four plates: callbacks against plate after plate | **0.50 to 0.75** |  |  | `loss` |",
+            "| Four plates: callbacks against plate after plate | 9.00 |  |  | `gone` |"])
+
+    def test_medians_that_do_not_agree_are_no_loss(self):
+        folders = [self.ran(str(usual), compared([(usual, 1)] * 3)) for usual in (0.5, 0.9, 1.1)]
+        self.assertIn("| 0.50 to 1.10 |", self.table(*folders).stdout)
+        self.assertIn("| **0.50 to 0.90** |", self.table(*folders[:2]).stdout)
+
+    def test_folders_without_a_run_are_refused(self):
+        for content, text in ((None, "cannot read "), ("[]", "is not of scripts/demo.py"), ("{", "overview.json: ")):
+            if content:
+                with open(os.path.join(self.folder, "overview.json"), "w", encoding="utf-8") as file:
+                    file.write(content)
+            done = self.table(self.folder)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--table: ", done.stderr)
+            self.assertIn(text, done.stderr)
 
 
 class Demo(unittest.TestCase):
@@ -119,9 +197,14 @@ class Demo(unittest.TestCase):
         self.assertIn("All 3 runs that were checked have the right values.", self.report())
         with open(os.path.join(self.out, "overview.json"), encoding="utf-8") as file:
             self.assertEqual([row["name"] for row in json.load(file)["situations"]], ["plates"])
-        if "no figures" not in done.stderr:
-            for name in ("overview", "plates"):
-                self.assertTrue(os.path.exists(os.path.join(self.out, f"{name}.png")), name)
+        with open(os.path.join(self.out, "order.json"), encoding="utf-8") as file:
+            self.assertEqual([sorted(row) for row in json.load(file)["situations"]], [["name", "ratio"]])
+        self.assertIn("| `plates` |", self.report())
+        self.assertRegex(self.report(), r"\nThis took [0-9 mins]+\.\n$")
+        drawn = "no figures" not in done.stderr
+        for name in ("overview", "plates"):
+            self.assertEqual(os.path.exists(os.path.join(self.out, f"{name}.png")), drawn, name)
+        self.assertEqual("Picture: plates.png" in self.report(), drawn)
 
     def test_a_run_that_fails_keeps_its_log_and_gives_status_1(self):
         done = self.demo("--only", "plates", fault='case "$*" in *waitany*) echo "no luck"; exit 9 ;; esac')
