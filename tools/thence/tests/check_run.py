@@ -589,12 +589,22 @@ def other_rights_are_refused(given):
 
 
 def launchers_are_refused(given):
-    for name in ("mpirun", "srun", "/usr/bin/mpiexec.hydra"):
+    for name in ("mpirun", "srun", "mpiexec.hydra", "flux"):
         given.refused(f"{name} is a launcher; put thence run behind it: {name} ... thence run -- PROGRAM",
                       "--progress", "--", name, "-n", "4", given.program)
-    link = given.folder / "start"
-    link.symlink_to(given.script("#!/bin/sh\n", "mpiexec"))
-    given.refused("start is a launcher", "--", str(link))
+    (given.folder / "start").symlink_to(given.script("#!/bin/sh\n", "mpiexec"))
+    shutil.copy("/bin/true", given.folder / "mpiexec.hydra")  # an ELF program without MPI
+    for name in ("mpiexec", "start", "mpiexec.hydra"):
+        path = str(given.folder / name)
+        given.refused(f"{path} is named like a launcher, and is linked with no MPI. If it is one, put thence run behind it: "
+                      f"{path} ... thence run -- PROGRAM; if not, give it another name", "--", path)
+
+
+def programs_of_mpi_may_be_named_like_launchers(given):
+    for name in ("flux", "prun"):
+        program = shutil.copy(given.program, given.folder / name)
+        assert given.variables("--", program) == given.variables("--", given.program), name
+        given.refused(f"{name} is a launcher", "--", name, PATH=f"{given.folder}:{os.environ['PATH']}")
 
 
 def an_mpi_without_a_build_is_refused(given):
