@@ -241,7 +241,8 @@ void write_report() noexcept {
         if (all.empty()) {
             return;
         }
-        const std::string &name = base::current_settings().report_file;
+        const std::string &given = base::current_settings().report_file;
+        const std::string name = given.empty() ? given : diagnose::own_file_name(given);
         const auto before = !name.empty() ? without_progress_in(read_file(name)) : std::nullopt;
         diagnose::print_to_stderr(text_of(all, before));
         if (!name.empty()) {

@@ -373,6 +373,27 @@ def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     return 0
 
 
+def spawned_processes_write_files_of_their_own(given):
+    """They are ranks of a world of their own, so rank 0 of each would write the same files."""
+    program = given.beside("spawning_program")
+    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    report, trace = given.folder / "report.json", given.folder / "run.%r.json"
+    words = [f"--report={report}", f"--trace={trace}", "--", program]
+    done = given.on_ranks(1, *words, given.thence, "run", *words)
+    if "cannot spawn" in done.stdout:
+        return SKIPPED
+    assert done.returncode == 0 and "the child has 1, the parent 1\n" in done.stdout, done
+    own = [json.loads(path.read_text()) for path in (report, given.folder / "run.0.json")]
+    spawned = [path for name in ("report", "run.0") for path in given.folder.glob(f"{name}.spawned-*.json")]
+    assert len(spawned) == 2 and len({re.search(r"-(\d+)", path.name)[1] for path in spawned}) == 1, spawned
+    of_child = [json.loads(path.read_text()) for path in spawned]
+    assert own[0]["sum"]["operations"] == of_child[0]["sum"]["operations"] == 1, (own[0], of_child[0])
+    names = [{event["name"].split()[0] for event in each["traceEvents"] if event["ph"] == "X"} for each in (own[1], of_child[1])]
+    assert "MPI_Irecv" in names[0] and "MPI_Isend" not in names[0], names
+    assert "MPI_Isend" in names[1] and "MPI_Irecv" not in names[1], names
+    return 0
+
+
 def a_tool_in_front_or_behind_sees_the_calls(given):
     """A tool that wraps MPI's calls, preloaded before and behind the library: both see each call, and the
     tool in front also the one by which the library asks whether it goes on."""
