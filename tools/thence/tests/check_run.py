@@ -112,6 +112,7 @@ def the_report_says_what_completed_early(given):
         report = json.loads(file.read_text())
         assert report["progress"] == (option == "--progress") and not report["uses_thence"], report
         assert len(report["ranks"]) == 2 and report["conclusion"] in done.stderr, (report, done.stderr)
+        assert report["run"] == {"ranks": 2, "program": "overlapping_program"}, report
         assert re.search(r"\n.*thence\[0\]: +all +\d+\.\d+ ", done.stderr), done.stderr
         for rank in report["ranks"]:
             assert rank["operations"] == 2 * rounds and rank["bytes"] == 2 * rounds * size, rank
@@ -122,6 +123,16 @@ def the_report_says_what_completed_early(given):
         for name, value in report["sum"].items():
             assert abs(value - sum(rank[name] for rank in report["ranks"])) < 1e-6, name
         found[option] = report["sum"]
+    waited, lasted = (tuple(f"{found[option][name]:.1f} s" for option in ("--wait=spin", "--progress"))
+                      for name in ("waiting_after_computed_s", "lasted_s"))
+    both = (f"{waited[0]} of {lasted[0]} were waited for operations that could have moved during computation, in the run whose "
+            f"report the file had; with --progress {waited[1]} of {lasted[1]}. ")
+    assert report["conclusion"].startswith(both), (report["conclusion"], both)
+    assert report["before"] == {name: found["--wait=spin"][name] for name in report["before"]}, report
+    done = given.on_ranks(1, f"--report={file}", "--progress", "--", given.beside("overlapping_program"), "1", "1", "8")
+    report = json.loads(file.read_text())
+    assert report["conclusion"].endswith("that was of overlapping_program on 2 ranks, and this one is of overlapping_program on 1 "
+                                         "rank.") and "before" not in report, report
     plain = found["--wait=spin"]
     # Where a receiver copies from the memory of the sender, the send needs no call of its own rank.
     assert plain["completed_while_computing"] <= 2 * rounds and plain["helper_s"] == 0, found
