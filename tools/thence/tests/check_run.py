@@ -431,6 +431,26 @@ def a_tool_behind_that_begins_in_MPI_Init_begins(given):
     assert done.returncode == 7 and "tool: begins" not in done.stderr, done
 
 
+def a_tool_by_pmpi_in_front_or_behind_ends_as_without(given):
+    """It goes on to PMPI_ functions: in front of the library, MPI_Isend and MPI_Finalize do not come to that."""
+    tool, library = given.beside("libpmpi_tool.so"), str(own_library(given))
+    for option in ("--progress", "--wait=sleep"):
+        for order in (f"{tool}:{library}", f"{library}:{tool}"):
+            done = given.on_ranks(2, option, "--", given.program, "1", preloaded=order)
+            case = (option, order, done)
+            assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout and len(loaded(done.stdout)) == 1, case
+            assert f"real level {3 if option == '--progress' else 1}\n" in done.stdout, case
+            assert len(re.findall(r"^tool: [34] calls of MPI_Isend$", done.stderr, re.MULTILINE)) == 2, case
+
+
+def a_tool_that_lowers_the_level_leaves_no_helper_thread(given):
+    done = given.on_ranks(2, "--progress", "--", given.program, "0",
+                          preloaded=f"{own_library(given)}:{given.beside('liblowering_tool.so')}")
+    assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout and "real level 1\n" in done.stdout, done
+    assert done.stderr.count("thence: THENCE_PROGRESS=always: no helper thread, not possible: MPI was initialized without "
+                             "MPI_THREAD_MULTIPLE\n") == 2, done
+
+
 def program_with_MPI_Init_is_told_single(given):
     plain = run(given.program)
     done = given.run("--progress", "--wait", "sleep", given.program)
