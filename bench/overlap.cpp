@@ -138,6 +138,9 @@ void one(measure::work &work) {
     work.result("computation", static_cast<double>(computation) / 1e6);
     work.result("together", together);
     work.result("hosts", measure::hosts_of_two_ranks());
+    int processors = measure::processors();
+    MPI_Allreduce(MPI_IN_PLACE, &processors, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    work.result("processors", processors); // of the rank that may run on the fewest
 }
 
 // Where the two ranks run.

@@ -31,6 +31,9 @@ constexpr std::array<const char *, 4> operations{"Isend/Irecv", "Ialltoall", "Ia
 // With more processors than this, the ranks that are more than processors would be too many to start for a short test.
 constexpr int most_processors = 32;
 
+// A median of so many runs each, plain and with the switch.
+constexpr int rounds = 3;
+
 struct options {
     bool quick = false;
     std::string json;
@@ -43,20 +46,18 @@ struct options {
 class examination {
 public:
     examination(const options &chosen, measure::report &report)
-        : session_({chosen.quick, measure::words(chosen.mpiexec), measure::thence_command(), measure::own_folder(),
-                    measure::own_folder() + "/overlap", false},
-                   report) {}
+        : session_(settings(chosen.quick, chosen), report), of_short_runs_(settings(true, chosen), report) {}
 
-    // Adds a step, which is run by run_all().
-    void plan(std::string what, std::function<void(measure::session &)> run) {
-        steps_.push_back({std::move(what), std::move(run)});
+    // Adds a step, which is run by run_all(). Its runs are short if there are several that are compared.
+    void plan(std::string what, std::function<void(measure::session &)> run, bool has_short_runs = false) {
+        steps_.push_back({std::move(what), std::move(run), has_short_runs});
     }
     // What cannot be measured is said in `found`.
     void run_all(findings &found) {
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             std::cerr << "[" << i + 1 << "/" << steps_.size() << "] " << steps_[i].what << '\n';
             try {
-                steps_[i].run(session_);
+                steps_[i].run(steps_[i].has_short_runs ? of_short_runs_ : session_);
             } catch (const std::runtime_error &error) {
                 const std::string all = error.what();
                 found.not_measured.push_back(steps_[i].what + ": " + all.substr(0, all.find('\n')));
@@ -69,8 +70,19 @@ private:
     struct step {
         std::string what;
         std::function<void(measure::session &)> run;
+        bool has_short_runs;
     };
+    static measure::session::settings settings(bool quick, const options &chosen) {
+        return {quick,
+                measure::words(chosen.mpiexec),
+                measure::thence_command(),
+                measure::own_folder(),
+                measure::own_folder() + "/overlap",
+                false};
+    }
+
     measure::session session_;
+    measure::session of_short_runs_;
     std::vector<step> steps_;
 };
 
@@ -84,6 +96,8 @@ measure::numbers run_with_progress(measure::session &session, measure::job what,
     }
 }
 
+// Plain runs and runs with progress alternate, since what else a machine does changes with time. The medians are
+// judged.
 void examine_overlap(measure::session &session, int operation, findings &found, overlap &result) {
     measure::job what{
         .work = "one",
@@ -92,18 +106,26 @@ void examine_overlap(measure::session &session, int operation, findings &found, 
         .program = "overlap",
         .limit = std::chrono::seconds(120)};
     result.failed = "the run failed"; // until it has not
-    const measure::numbers plain = session.together(2, what);
-    what.parameters["computation"] = static_cast<long>(plain.at("computation") * 1e6);
-    const measure::numbers with = run_with_progress(session, what, result);
-    if (plain.at("right") != 1 || with.at("right") != 1) {
-        throw std::runtime_error("wrong values");
+    std::vector<double> alone;
+    std::vector<double> plain_runs;
+    std::vector<double> with_progress_runs;
+    for (int round = 0; round < rounds; ++round) {
+        const measure::numbers plain = session.together(2, what);
+        what.parameters["computation"] = static_cast<long>(plain.at("computation") * 1e6); // of the first run
+        const measure::numbers with = run_with_progress(session, what, result);
+        if (plain.at("right") != 1 || with.at("right") != 1) {
+            throw std::runtime_error("wrong values");
+        }
+        alone.push_back(plain.at("alone"));
+        plain_runs.push_back(plain.at("together"));
+        with_progress_runs.push_back(with.at("together"));
+        result.computation = plain.at("computation");
+        found.hosts = static_cast<int>(plain.at("hosts"));
+        found.of_a_rank = static_cast<int>(plain.at("processors"));
     }
-    result.alone = plain.at("alone");
-    result.computation = plain.at("computation");
-    result.plain = plain.at("together");
-    result.with_progress = with.at("together");
+    result.alone = measure::median_of(alone).value;
+    doctor::set_runs(result, plain_runs, with_progress_runs);
     result.failed.clear();
-    found.hosts = static_cast<int>(plain.at("hosts"));
 }
 
 void examine_messages(measure::session &session, findings &found) {
@@ -147,7 +169,7 @@ findings examine(const options &chosen) {
     found.processors = measure::processors();
     std::vector<long> sizes = chosen.bytes;
     if (sizes.empty()) {
-        sizes = chosen.quick ? std::vector<long>{256 << 10, 4 << 20}
+        sizes = chosen.quick ? std::vector<long>{1 << 20, 4 << 20}
                              : std::vector<long>{64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
     }
     for (const char *operation : operations) {
@@ -163,8 +185,9 @@ findings examine(const options &chosen) {
     for (std::size_t i = 0; i < found.overlaps.size(); ++i) {
         overlap &each = found.overlaps[i];
         const int operation = static_cast<int>(i / sizes.size());
-        all.plan(each.operation + " of " + std::to_string(each.bytes / 1024) + " KiB beside computation",
-                 [&found, &each, operation](auto &session) { examine_overlap(session, operation, found, each); });
+        all.plan(
+            each.operation + " of " + std::to_string(each.bytes / 1024) + " KiB beside computation",
+            [&found, &each, operation](auto &session) { examine_overlap(session, operation, found, each); }, true);
     }
     all.plan("short messages", [&found](auto &session) { examine_messages(session, found); });
     all.plan("a rank that waits", [&found](auto &session) { examine_waiting(session, found); });
@@ -252,9 +275,9 @@ int main(int argc, char **argv) {
     app.footer("It starts some dozens of short jobs, most of two ranks, with the launcher of --mpiexec,\n"
                "which should place them on two hosts.\n"
                "Exit status: 0 measured, 2 wrong usage, 3 something could not be measured or written.");
-    app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: less than a minute in place of a few");
+    app.add_flag("--quick", chosen.quick, "fewer sizes and repetitions: about a minute in place of a few");
     app.add_option("--bytes", chosen.bytes,
-                   "sizes of the transfers in place of 64 KiB to 16 MiB (--quick: 256 KiB and 4 MiB)")
+                   "sizes of the transfers in place of 64 KiB to 16 MiB (--quick: 1 MiB and 4 MiB)")
         ->check(CLI::Range(1024L, 1L << 30));
     app.add_option("--json", chosen.json, "write the figures to this file");
     app.add_option("--plot", chosen.plot, "draw them into this file (matplotlib); without --json they go to FILE.json");

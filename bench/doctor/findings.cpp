@@ -7,7 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <sstream>
+#include <utility>
 
 namespace doctor {
 
@@ -15,8 +18,10 @@ namespace {
 
 using measure::text_of;
 
-// What is gained or lost below these is noise.
+// What is gained or lost below these is noise, and what one size alone gains may be. So it is advised only where at
+// least so many sizes of an operation gain.
 constexpr double worth_it = 1.05;
+constexpr std::size_t sizes_that_gain = 2;
 constexpr double shortest_gain = 0.05; // milliseconds
 // A wait that leaves the processor is for barriers that take many times as long.
 constexpr double worth_sleeping = 1.5;
@@ -61,39 +66,72 @@ void tell_failure(const findings &found, const std::string &operation, std::vect
     }
 }
 
-// @return whether it is faster with progress.
-bool advise_operation(const findings &found, const std::string &operation, std::vector<std::string> &sentences) {
+std::string in_words(const std::vector<std::string> &words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+    }
+    return text;
+}
+
+std::string in_place_of(const overlap &each) {
+    return text_of(each.with_progress) + " ms in place of " + text_of(each.plain);
+}
+
+std::string two_digits(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2f", value);
+    return text.data();
+}
+
+// 1.20 to 1.66 times as fast
+std::string times_as_fast(const std::vector<const overlap *> &all) {
+    const auto [least, most] =
+        std::minmax_element(all.begin(), all.end(), [](auto *a, auto *b) { return a->gain() < b->gain(); });
+    const std::string first = two_digits((*least)->gain());
+    const std::string last = two_digits((*most)->gain());
+    return first + (first == last ? "" : " to " + last) + " times as fast";
+}
+
+// @return how much faster it is with progress, if that is to be advised; else an empty text.
+std::string advise_operation(const findings &found, const std::string &operation, std::vector<std::string> &sentences) {
     const overlap *best = nullptr;
     const overlap *worst = nullptr;
-    const overlap *smallest_that_gains = nullptr;
+    std::vector<const overlap *> gaining;
+    std::vector<std::string> sizes;
     for (const overlap &each : found.overlaps) {
         if (each.operation != operation || !each.failed.empty()) {
             continue;
         }
         best = best == nullptr || each.gain() > best->gain() ? &each : best;
         worst = worst == nullptr || each.gain() < worst->gain() ? &each : worst;
-        if (gains(each) && (smallest_that_gains == nullptr || each.bytes < smallest_that_gains->bytes)) {
-            smallest_that_gains = &each;
+        if (gains(each)) {
+            gaining.push_back(&each);
+            sizes.push_back(size_of(each.bytes));
         }
     }
     if (best == nullptr) {
-        return false;
+        return {};
     }
-    if (smallest_that_gains != nullptr) {
-        sentences.push_back("--progress pays for " + operation + " from " + size_of(smallest_that_gains->bytes) +
-                            " on: with " + size_of(best->bytes) +
-                            " beside computation that takes as long, a step takes " + text_of(best->with_progress) +
-                            " ms in place of " + text_of(best->plain) + ".");
+    std::string gain;
+    if (gaining.size() >= sizes_that_gain) {
+        gain = times_as_fast(gaining);
+        sentences.push_back("--progress pays for " + operation + " of " + in_words(sizes) +
+                            " beside computation that takes as long: a step is " + gain + ". With " +
+                            size_of(best->bytes) + " it takes " + in_place_of(*best) + ".");
+    } else if (!gaining.empty()) {
+        sentences.push_back("With --progress " + operation + " of " + sizes[0] + " is faster, " +
+                            in_place_of(*gaining[0]) + ", and no other size is: one size is too little to advise it.");
     } else if (best->hidden(best->plain) >= nearly_all) {
         sentences.push_back("This MPI hides " + operation + " by itself.");
     } else {
         sentences.push_back("--progress gains nothing for " + operation + " here.");
     }
     if (loses(*worst)) {
-        sentences.push_back("It makes " + operation + " of " + size_of(worst->bytes) + " slower: " +
-                            text_of(worst->with_progress) + " ms in place of " + text_of(worst->plain) + ".");
+        sentences.push_back("It makes " + operation + " of " + size_of(worst->bytes) +
+                            " slower: " + in_place_of(*worst) + ".");
     }
-    return smallest_that_gains != nullptr;
+    return gain;
 }
 
 std::string in_place_of(const both_ways &found, const std::string &unit) {
@@ -109,13 +147,20 @@ nlohmann::json json_of(const std::optional<both_ways> &found) {
 advice advise(const findings &found) {
     advice given;
     std::vector<std::string> &text = given.sentences;
-    bool progress_pays = false;
+    std::vector<std::string> gains;
     for (const std::string &operation : operations_of(found)) {
         tell_failure(found, operation, text);
-        progress_pays = advise_operation(found, operation, text) || progress_pays;
+        if (const std::string gain = advise_operation(found, operation, text); !gain.empty()) {
+            gains.push_back(operation + " (" + gain + ")");
+        }
     }
-    if (progress_pays) {
-        given.switches.emplace_back("--progress");
+    if (!gains.empty()) {
+        given.switches.push_back("--progress, for " + in_words(gains));
+    }
+    if (found.of_a_rank == 1 && found.processors > 1) {
+        text.emplace_back("The launcher lets each rank run on one processor only, so the helper thread of --progress "
+                          "shares it with the computation: give each rank more than one, as by --bind-to none of "
+                          "mpirun, or name others by --progress-cpu.");
     }
     if (found.round_trip_us && found.message_us) {
         text.push_back("With --progress each message costs more: a round trip of 8 bytes " +
@@ -162,6 +207,13 @@ std::string said_by_thence(const std::string &text) {
     return {};
 }
 
+void set_runs(overlap &result, std::vector<double> plain, std::vector<double> with_progress) {
+    result.plain = measure::median_of(plain).value;
+    result.with_progress = measure::median_of(with_progress).value;
+    result.plain_runs = std::move(plain);
+    result.with_progress_runs = std::move(with_progress);
+}
+
 void failed_with_progress(overlap &result, const std::runtime_error &error) {
     result.fails_with_progress = true;
     result.why_with_progress = said_by_thence(error.what());
@@ -179,6 +231,8 @@ void to_json(nlohmann::json &json, const findings &found) {
                         {"computation_ms", each.computation},
                         {"plain_ms", each.plain},
                         {"with_progress_ms", each.with_progress},
+                        {"plain_runs_ms", each.plain_runs},
+                        {"with_progress_runs_ms", each.with_progress_runs},
                         {"hidden_plain", each.hidden(each.plain)},
                         {"hidden_with_progress", each.hidden(each.with_progress)}});
         } else {
@@ -192,6 +246,7 @@ void to_json(nlohmann::json &json, const findings &found) {
     }
     const advice given = advise(found);
     json = {{"processors", found.processors},
+            {"processors_of_a_rank", found.of_a_rank},
             {"hosts", found.hosts},
             {"overlap", overlaps},
             {"round_trip_us", json_of(found.round_trip_us)},

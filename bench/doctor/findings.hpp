@@ -12,15 +12,17 @@
 
 namespace doctor {
 
-// A transfer beside computation that takes as long. Times in milliseconds.
+// A transfer beside computation that takes as long. Times in milliseconds; those of several runs are their medians.
 struct overlap {
     std::string operation;
     long bytes = 0;   // each way
     double alone = 0; // the transfer without computation
     double computation = 0;
-    double plain = 0;         // both together, as the program is
-    double with_progress = 0; // under `thence run --progress`
-    std::string failed;       // why it was not measured; empty if it was
+    double plain = 0;                       // both together, as the program is
+    double with_progress = 0;               // under `thence run --progress`
+    std::vector<double> plain_runs;         // of which `plain` is the median
+    std::vector<double> with_progress_runs; // the same
+    std::string failed;                     // why it was not measured; empty if it was
     // It works as the program is, and not with progress; and what Thence said then.
     bool fails_with_progress = false;
     std::string why_with_progress;
@@ -40,6 +42,7 @@ struct both_ways {
 
 struct findings {
     int processors = 0; // of a host
+    int of_a_rank = 0;  // on so many of them the launcher lets a rank run; 0: unknown
     int hosts = 0;      // on which the two ranks ran; 0: unknown
     std::vector<overlap> overlaps;
     std::optional<both_ways> round_trip_us; // --progress; 8 bytes
@@ -64,6 +67,9 @@ advice advise(const findings &found);
 // What Thence says in this text, which a run wrote to standard error: the first line that begins with thence[RANK]:,
 // without that. Empty if there is none.
 std::string said_by_thence(const std::string &text);
+
+// The runs of one transfer, which have alternated, become its times.
+void set_runs(overlap &result, std::vector<double> plain, std::vector<double> with_progress);
 
 // Notes that it works as the program is, and not with progress, which has thrown this.
 void failed_with_progress(overlap &result, const std::runtime_error &error);

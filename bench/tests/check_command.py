@@ -280,6 +280,9 @@ def doctor_examines_this_machine(program):
         assert row["bytes"] == 1 << 20 and 0 < row["alone_ms"] < 1000, row
         for key in ("plain_ms", "with_progress_ms"):
             assert row["computation_ms"] <= row[key] * 1.01, row
+        assert [len(row[key]) for key in ("plain_runs_ms", "with_progress_runs_ms")] == [3, 3], row
+        assert abs(row["plain_ms"] - sorted(row["plain_runs_ms"])[1]) < 1e-6, row
+    assert 1 <= found["processors_of_a_rank"] <= found["processors"], found
     assert found["hosts"] == 1 and "Both ranks ran on one host" in result.stdout, result
     waits = found["waiting_percent_of_a_processor"]
     assert 0 < waits["with"] < waits["plain"] / 3 and waits["plain"] <= 110, waits

@@ -12,17 +12,17 @@ using doctor::advise;
 using doctor::findings;
 using doctor::overlap;
 
+overlap measured(const std::string &operation, long bytes, const std::vector<double> &plain,
+                 const std::vector<double> &with_progress) {
+    overlap result;
+    result.operation = operation;
+    result.bytes = bytes;
+    result.alone = result.computation = 10;
+    doctor::set_runs(result, plain, with_progress);
+    return result;
+}
 overlap measured(const std::string &operation, long bytes, double plain, double with_progress) {
-    return {.operation = operation,
-            .bytes = bytes,
-            .alone = 10,
-            .computation = 10,
-            .plain = plain,
-            .with_progress = with_progress,
-            .failed = {},
-            .fails_with_progress = false,
-            .why_with_progress = {},
-            .seconds_with_progress = 0};
+    return measured(operation, bytes, std::vector<double>{plain}, std::vector<double>{with_progress});
 }
 
 bool says(const findings &found, const std::string &part) {
@@ -34,20 +34,70 @@ bool says(const findings &found, const std::string &part) {
     return false;
 }
 
-TEST(doctor, progress_pays_from_the_smallest_size_that_gains) {
+TEST(doctor, progress_pays_for_the_operations_of_which_two_sizes_gain) {
     findings found;
-    found.overlaps = {measured("Isend/Irecv", 64 << 10, 20, 19.9), measured("Isend/Irecv", 1 << 20, 20, 12),
-                      measured("Isend/Irecv", 256 << 10, 20, 15)};
-    EXPECT_TRUE(says(found, "--progress pays for Isend/Irecv from 256 KiB on: with 1 MiB"));
-    EXPECT_TRUE(says(found, "a step takes 12.0 ms in place of 20.0."));
+    found.overlaps = {measured("Isend/Irecv", 64 << 10, 20, 19.9), measured("Isend/Irecv", 256 << 10, 20, 15),
+                      measured("Isend/Irecv", 1 << 20, 20, 12)};
+    EXPECT_TRUE(says(found,
+                     "--progress pays for Isend/Irecv of 256 KiB and 1 MiB beside computation that takes as long: a "
+                     "step is 1.33 to 1.67 times as fast. With 1 MiB it takes 12.0 ms in place of 20.0."));
     EXPECT_FALSE(says(found, "slower"));
     overlap short_one = measured("Rget", 1 << 20, 0.04, 0.03); // microseconds are noise
     short_one.alone = short_one.computation = 0.02;
     found.overlaps.push_back(short_one);
     EXPECT_TRUE(says(found, "--progress gains nothing for Rget here."));
     ASSERT_EQ(advise(found).switches.size(), 1U);
-    EXPECT_EQ(advise(found).switches[0], "--progress");
-    EXPECT_DOUBLE_EQ(found.overlaps[1].hidden(found.overlaps[1].with_progress), 0.8);
+    EXPECT_EQ(advise(found).switches[0], "--progress, for Isend/Irecv (1.33 to 1.67 times as fast)");
+    found.overlaps.push_back(measured("Ialltoall", 64 << 10, 20, 16));
+    found.overlaps.push_back(measured("Ialltoall", 1 << 20, 30, 24));
+    EXPECT_EQ(advise(found).switches[0],
+              "--progress, for Isend/Irecv (1.33 to 1.67 times as fast) and Ialltoall (1.25 times as fast)");
+    EXPECT_DOUBLE_EQ(found.overlaps[2].hidden(found.overlaps[2].with_progress), 0.8);
+}
+
+TEST(doctor, one_size_that_gains_is_too_little_for_advice) {
+    findings found;
+    for (const char *operation : {"Isend/Irecv", "Ialltoall"}) { // two sizes, but of different operations
+        found.overlaps.push_back(measured(operation, 256 << 10, 20, 20));
+        found.overlaps.push_back(measured(operation, 1 << 20, 20, 16));
+    }
+    EXPECT_TRUE(says(found,
+                     "With --progress Ialltoall of 1 MiB is faster, 16.0 ms in place of 20.0, and no other size is: "
+                     "one size is too little to advise it."));
+    EXPECT_TRUE(advise(found).switches.empty());
+}
+
+TEST(doctor, one_run_that_differs_from_the_others_changes_nothing) {
+    findings found;
+    for (const long bytes : {256L << 10, 1L << 20}) {
+        found.overlaps.push_back(measured("Isend/Irecv", bytes, {20, 20, 31}, {12, 20, 20.1}));
+    }
+    EXPECT_TRUE(says(found, "--progress gains nothing for Isend/Irecv here."));
+    EXPECT_TRUE(advise(found).switches.empty());
+    for (overlap &each : found.overlaps) {
+        doctor::set_runs(each, {20, 20, 31}, {12, 12.1, 40});
+    }
+    EXPECT_EQ(advise(found).switches.size(), 1U);
+    const nlohmann::json written = found;
+    EXPECT_EQ(written["overlap"][0]["with_progress_ms"], 12.1);
+    EXPECT_EQ(written["overlap"][0]["plain_runs_ms"], (std::vector<double>{20, 20, 31}));
+}
+
+TEST(doctor, says_that_the_helper_shares_the_one_processor_of_its_rank) {
+    const char *const sentence =
+        "The launcher lets each rank run on one processor only, so the helper thread of --progress "
+        "shares it with the computation";
+    findings found;
+    found.processors = 8;
+    EXPECT_FALSE(says(found, sentence)) << "it is not known";
+    found.of_a_rank = 1;
+    EXPECT_TRUE(says(found, sentence));
+    EXPECT_TRUE(says(found, "--bind-to none"));
+    EXPECT_EQ(nlohmann::json(found)["processors_of_a_rank"], 1);
+    found.of_a_rank = 2;
+    EXPECT_FALSE(says(found, sentence));
+    found.processors = found.of_a_rank = 1;
+    EXPECT_FALSE(says(found, sentence)) << "there is no other";
 }
 
 TEST(doctor, what_mpi_hides_by_itself_needs_no_switch) {

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! A program that knows nothing of Thence. The test preloads libthence with THENCE_PROGRESS=always and THENCE_WAIT=sleep:
 ! MPI has a higher level of threads than the program asked for and is told, and a rank that waits a second in MPI_Recv
-! leaves the processor.
+! leaves the processor. Another test asks for a report, and counts the seven nonblocking operations of each rank there.
 #include "kinds.h"
 program unchanged
   use MPI_MODULE
@@ -19,10 +19,13 @@ program unchanged
       integer(c_int), intent(inout) :: level
     end function
   end interface
-  integer :: rank, ierror, told, value
+  integer :: rank, ierror, told, value, other, round
+  integer, asynchronous :: sent, got
   integer(c_int) :: code, level
   real :: before, after
   STATUS :: message ONE
+  STATUS :: messages MANY(2)
+  REQUEST :: requests(2)
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -46,5 +49,18 @@ program unchanged
     call check(value == 42 .and. SOURCE_OF(message) == 0, 'the message is there')
     call check(after - before < 0.5, 'in MPI_Recv')
   end if
-  call finish(2)
+
+  call rule('nonblocking operations of two ranks')
+  other = 1 - rank
+  do round = 1, 3
+    sent = 10 * rank + round
+    got = -1
+    call MPI_Irecv(got, 1, MPI_INTEGER, other, 1, MPI_COMM_WORLD, requests(1), ierror)
+    call MPI_Isend(sent, 1, MPI_INTEGER, other, 1, MPI_COMM_WORLD, requests(2), ierror)
+    call MPI_Waitall(2, requests, messages, ierror)
+    call check(got == 10 * other + round, 'the message is there')
+  end do
+  call MPI_Ibarrier(MPI_COMM_WORLD, requests(1), ierror)
+  call MPI_Wait(requests(1), message, ierror)
+  call finish(5)
 end program

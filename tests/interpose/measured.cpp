@@ -332,7 +332,31 @@ TEST(report, compares_with_the_run_without_progress_whose_report_the_file_had) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{5}, plain.find("sum") + 20}) {
         EXPECT_FALSE(without_progress_in(plain.substr(0, size)).has_value()) << size;
     }
+    EXPECT_FALSE(has(text_of(now, before), "not compared"));
+    EXPECT_FALSE(has(text_of(now), "not compared"));
     EXPECT_TRUE(has(text_of({rank_with(60000, 12400, false)}), "--report=FILE in a run without it and then"));
+}
+
+TEST(report, is_not_compared_with_that_of_another_program_or_number_of_ranks) {
+    using thence::interpose::without_progress_in;
+    const std::string heat = "heat \"2}\"";
+    const rank_report plain = rank_with(60000, 12400, false);
+    const rank_report now = rank_with(50000, 1100, true);
+    const auto before = without_progress_in(json_of({plain}, std::nullopt, heat));
+    ASSERT_TRUE(before.has_value());
+    EXPECT_EQ(before->program, heat);
+    EXPECT_EQ(before->ranks, 1U);
+    EXPECT_TRUE(has(text_of({now}, before, heat), "12.4 s of 60.0 s were waited"));
+    const std::string other = text_of({now}, before, "amr");
+    EXPECT_TRUE(has(other,
+                    "This is not compared with the run whose report the file had: that was of heat \"2}\" on 1 rank, "
+                    "and this one is of amr on 1 rank."))
+        << other;
+    EXPECT_FALSE(has(other, "12.4 s of 60.0 s")) << other;
+    const std::string more = json_of({now, now}, before, heat);
+    EXPECT_TRUE(has(more, "on 1 rank, and this one is of heat \\\"2}\\\" on 2 ranks.")) << more;
+    EXPECT_FALSE(has(more, "\"before\":")) << more;
+    EXPECT_FALSE(has(text_of({plain}, before, "amr"), "not compared")) << "a run without progress compares nothing";
 }
 
 // A rank without THENCE_REPORT never sends its figures: rank 0 waits, says so, and in the end reports its own.

@@ -230,16 +230,23 @@ mpi_library look_at_mpi(const std::string &name) {
 }
 
 program look_at_program(const std::string &name) {
-    if (is_launcher(name)) {
+    if (name.find('/') == std::string::npos && is_launcher(name)) {
         fail(name + " is a launcher; put thence run behind it: " + name + " ... thence run -- PROGRAM");
     }
     program found;
     found.path = find_program(name);
-    if (is_launcher(fs::canonical(found.path))) {
-        fail(name + " is a launcher; put thence run behind it: " + name + " ... thence run -- PROGRAM");
-    }
     found.file = read_elf(found.path);
+    // A program of MPI may be named like one.
+    const bool may_be_launcher = is_launcher(name) || is_launcher(fs::canonical(found.path));
+    const auto refuse_launcher = [&] {
+        if (may_be_launcher) {
+            fail(name +
+                 " is named like a launcher, and is linked with no MPI. If it is one, put thence run behind it: " +
+                 name + " ... thence run -- PROGRAM; if not, give it another name");
+        }
+    };
     if (found.file.is == elf_file::kind::script) {
+        refuse_launcher();
         return found;
     }
     if (found.file.is == elf_file::kind::other) {
@@ -257,6 +264,7 @@ program look_at_program(const std::string &name) {
              "run a copy without them");
     }
     if (found.file.interpreter.empty()) {
+        refuse_launcher();
         fail(name + " is linked statically, so nothing can be preloaded; link it dynamically, or with libthence.a");
     }
     look_at_libraries(found);
@@ -266,6 +274,8 @@ program look_at_program(const std::string &name) {
     } else if (found.file.defines("PMPI_Init") || (found.file.defines("MPI_Init") && found.mpi.soname.empty())) {
         fail(name + " contains its MPI, linked statically, so its calls cannot be interposed; link it with the shared "
                     "library of the MPI, or with libthence.a");
+    } else if (found.mpi.soname.empty()) {
+        refuse_launcher();
     }
     return found;
 }

@@ -33,7 +33,8 @@ void set_up() {
     const base::settings &chosen = base::current_settings();
     report_bad_values(chosen);
     const bool tracing =
-        !chosen.trace.empty() && open_trace(trace_file_name(chosen.trace, process_identity().rank), chosen.trace_limit);
+        !chosen.trace.empty() &&
+        open_trace(own_file_name(trace_file_name(chosen.trace, process_identity().rank)), chosen.trace_limit);
     if (tracing) {
         continuation::observing = &trace_observer;
         static const int registered = std::atexit(&write_trace); // for a program that exits without MPI_Finalize

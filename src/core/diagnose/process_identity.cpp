@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace thence::diagnose {
@@ -23,12 +24,31 @@ void read_process_identity() {
     identity &result = stored();
     mpi::table.Comm_rank(MPI_COMM_WORLD, &result.rank);
     result.pid = static_cast<int>(getpid());
+    MPI_Comm parent = MPI_COMM_NULL;
+    result.spawned = mpi::table.comm_get_parent != nullptr && mpi::table.comm_get_parent(&parent) == MPI_SUCCESS &&
+                     parent != MPI_COMM_NULL;
     char name[256] = "";
     result.host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 const identity &process_identity() noexcept {
     return stored();
+}
+
+std::string spawned_file_name(const std::string &name, int pid) {
+    struct stat facts {};
+    if (stat(name.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        return name;
+    }
+    const std::size_t slash = name.rfind('/');
+    const std::size_t begin = slash == name.npos ? 0 : slash + 1;
+    const std::size_t dot = name.rfind('.');
+    const std::size_t at = dot == name.npos || dot <= begin ? name.size() : dot; // a name may begin with a dot
+    return std::string(name).insert(at, ".spawned-" + std::to_string(pid));
+}
+
+std::string own_file_name(const std::string &name) {
+    return stored().spawned ? spawned_file_name(name, stored().pid) : name;
 }
 
 std::string seconds(std::uint64_t ns) {

@@ -43,6 +43,9 @@ void load_extensions() noexcept {
     wait_in_simulated_time();
 #endif
     void *library = mpi_library();
+#if !defined(SMPI_H)
+    find(library, table.comm_get_parent, "PMPI_Comm_get_parent");
+#endif
 #if defined(OPEN_MPI)
     find(library, table.opal_progress, "opal_progress");
     find(library, table.progress_register, "opal_progress_register");

@@ -96,6 +96,7 @@ struct calls {
     int (*stream_create)(MPI_Info info, int *stream) = nullptr;
     int (*stream_free)(int *stream) = nullptr;
     int (*stream_comm_create)(MPI_Comm comm, int stream, MPI_Comm *newcomm) = nullptr;
+    int (*comm_get_parent)(MPI_Comm *parent) = nullptr; // not of simulated MPI
 };
 
 // The table in use. A test replaces its entries before the library's first use.

@@ -4,6 +4,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
 #include "core/diagnose/process_identity.hpp"
+#include "core/diagnose/trace_events.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
@@ -110,21 +111,50 @@ std::string line_of(const char *name, const rank_report &rank) {
                   amount(f.bytes).c_str(), static_cast<long long>(f.early_operations), amount(f.early_bytes).c_str());
 }
 
-std::string conclusion(const rank_report &sum, const std::optional<run_without_progress> &before) {
+// One that text_of() and json_of() are made of.
+struct reported_run {
+    rank_report sum;
+    const std::optional<run_without_progress> &before;
+    const std::string &program;
+    std::size_t ranks;
+
+    // As JSON has the names.
+    bool is_comparable() const {
+        return before && diagnose::quoted(before->program) == diagnose::quoted(program) && before->ranks == ranks;
+    }
+};
+
+std::string on_ranks(const std::string &program, std::size_t ranks) {
+    return program + " on " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+}
+
+std::string why_not_compared(const reported_run &run) {
+    return !run.before || run.is_comparable()
+               ? std::string()
+               : " This is not compared with the run whose report the file had: that was of " +
+                     on_ranks(run.before->program, run.before->ranks) + ", and this one is of " +
+                     on_ranks(run.program, run.ranks) + ".";
+}
+
+std::string conclusion(const reported_run &run) {
+    const rank_report &sum = run.sum;
     const double all = seconds(sum.lasted);
     const double waited = seconds(sum.figures.waiting_after_computed);
     if (sum.progress_always != 0) {
         const std::string left =
-            before ? format("%.1f s of %.1f s were waited for operations that could have moved during computation, in "
-                            "the run whose report the file had; with --progress %.1f s of %.1f s. ",
-                            before->waited, before->lasted, waited, all)
-                   : format("%.1f s of %.1f s were still waited for operations that had been started before a "
-                            "computation. ",
-                            waited, all);
-        return left + format("%lld operations of %s completed while the program computed; the helper threads used "
-                             "%.1f s of processor time for that.",
-                             static_cast<long long>(sum.figures.early_operations),
-                             amount(sum.figures.early_bytes).c_str(), seconds(sum.helper));
+            run.is_comparable()
+                ? format("%.1f s of %.1f s were waited for operations that could have moved during computation, in "
+                         "the run whose report the file had; with --progress %.1f s of %.1f s. ",
+                         run.before->waited, run.before->lasted, waited, all)
+                : format("%.1f s of %.1f s were still waited for operations that had been started before a "
+                         "computation. ",
+                         waited, all);
+        return left +
+               format("%lld operations of %s completed while the program computed; the helper threads used "
+                      "%.1f s of processor time for that.",
+                      static_cast<long long>(sum.figures.early_operations), amount(sum.figures.early_bytes).c_str(),
+                      seconds(sum.helper)) +
+               why_not_compared(run);
     }
     if (waited < small_part * all) {
         return format("At most %.1f s of %.1f s were waited for operations that could have moved during computation: "
@@ -148,6 +178,21 @@ std::optional<double> number_in(const std::string &json, const char *object, con
     return at < end && std::from_chars(json.data() + at + key.size(), json.data() + end, value).ec == std::errc()
                ? std::optional(value)
                : std::nullopt;
+}
+
+// The text behind a name, as diagnose::quoted() has written it.
+std::optional<std::string> text_in(const std::string &json, const char *name) {
+    const std::string key = format("\"%s\":\"", name);
+    const std::size_t found = json.find(key);
+    if (found == std::string::npos) {
+        return std::nullopt;
+    }
+    std::string text;
+    for (std::size_t at = found + key.size(); at < json.size() && json[at] != '"'; ++at) {
+        at += json[at] == '\\' && at + 1 < json.size() ? 1 : 0;
+        text += json[at];
+    }
+    return text;
 }
 
 std::string read_file(const std::string &name) {
@@ -241,7 +286,8 @@ void write_report() noexcept {
         if (all.empty()) {
             return;
         }
-        const std::string &name = base::current_settings().report_file;
+        const std::string &given = base::current_settings().report_file;
+        const std::string name = given.empty() ? given : diagnose::own_file_name(given);
         const auto before = !name.empty() ? without_progress_in(read_file(name)) : std::nullopt;
         diagnose::print_to_stderr(text_of(all, before));
         if (!name.empty()) {
@@ -256,12 +302,19 @@ std::optional<run_without_progress> without_progress_in(const std::string &json)
     const char *const object = json.find("\"progress\":false") != std::string::npos ? "sum" : "before";
     const auto lasted = number_in(json, object, "lasted_s");
     const auto waited = number_in(json, object, "waiting_after_computed_s");
-    return json.starts_with("{\"report\":1,") && lasted && waited
-               ? std::optional(run_without_progress{*lasted, *waited})
+    const auto ranks = number_in(json, "run", "ranks");
+    const auto program = text_in(json, "program");
+    return json.starts_with("{\"report\":1,") && lasted && waited && ranks && program
+               ? std::optional(run_without_progress{*lasted, *waited, *program, static_cast<std::size_t>(*ranks)})
                : std::nullopt;
 }
 
-std::string text_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before) {
+std::string name_of_program() {
+    return program_invocation_short_name;
+}
+
+std::string text_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before,
+                    const std::string &program) {
     const rank_report sum = sum_of(ranks);
     std::string text = "report, in seconds and operations; completed early: while the program computed\n"
                        "                   in calls   waiting   of these     start   helper                            "
@@ -280,10 +333,11 @@ std::string text_of(const std::vector<rank_report> &ranks, const std::optional<r
                        "files of MPI were open: with Open MPI no second thread may be in MPI then.\n",
                        seconds(sum.kept_out), seconds(sum.lasted));
     }
-    return text + conclusion(sum, before) + "\n";
+    return text + conclusion({sum, before, program, ranks.size()}) + "\n";
 }
 
-std::string json_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before) {
+std::string json_of(const std::vector<rank_report> &ranks, const std::optional<run_without_progress> &before,
+                    const std::string &program) {
     const auto object = [](const rank_report &rank) {
         const auto figures = figures_of(rank);
         std::string text;
@@ -294,17 +348,20 @@ std::string json_of(const std::vector<rank_report> &ranks, const std::optional<r
         return text + "}";
     };
     const rank_report sum = sum_of(ranks);
-    std::string text = format("{\"report\":1,\"progress\":%s,\"uses_thence\":%s,\n\"ranks\":[",
-                              sum.progress_always != 0 ? "true" : "false", sum.uses_thence != 0 ? "true" : "false");
+    const reported_run run{sum, before, program, ranks.size()};
+    std::string text = format("{\"report\":1,\"progress\":%s,\"uses_thence\":%s,\n",
+                              sum.progress_always != 0 ? "true" : "false", sum.uses_thence != 0 ? "true" : "false") +
+                       "\"run\":{\"ranks\":" + std::to_string(ranks.size()) +
+                       ",\"program\":" + diagnose::quoted(program) + "},\n\"ranks\":[";
     for (const rank_report &each : ranks) {
         text += (&each == ranks.data() ? "\n" : ",\n") + object(each);
     }
     text += "],\n\"sum\":" + object(sum);
-    if (sum.progress_always != 0 && before) {
+    if (sum.progress_always != 0 && run.is_comparable()) {
         text += ",\n\"before\":{\"lasted_s\":" + number(before->lasted) +
                 ",\"waiting_after_computed_s\":" + number(before->waited) + "}";
     }
-    return text + ",\n\"conclusion\":\"" + conclusion(sum, before) + "\"}\n";
+    return text + ",\n\"conclusion\":" + diagnose::quoted(conclusion(run)) + "}\n";
 }
 
 } // namespace thence::interpose

@@ -32,18 +32,26 @@ void write_report() noexcept;
 THENCE_INTERNAL std::vector<rank_report> gather_reports(const rank_report &own, std::int64_t says_after,
                                                         std::int64_t gives_up_after);
 
+// The name of the program of this process, without its path.
+THENCE_INTERNAL std::string name_of_program();
+
 // What a run without progress has waited for, in seconds of all ranks.
 struct run_without_progress {
     double lasted = 0;
     double waited = 0; // for operations that could have moved
+    std::string program = {};
+    std::size_t ranks = 0; // whose figures they are
 };
 // From a report as JSON, of such a run or of one that was compared with it. Nothing if it is none.
 THENCE_INTERNAL std::optional<run_without_progress> without_progress_in(const std::string &json);
 
-// One line for each rank, their sum, and what follows from it, compared with a run before.
+// One line for each rank, their sum, and what follows from it, compared with a run before if that was of the same
+// program on as many ranks.
 THENCE_INTERNAL std::string text_of(const std::vector<rank_report> &ranks,
-                                    const std::optional<run_without_progress> &before = std::nullopt);
+                                    const std::optional<run_without_progress> &before = std::nullopt,
+                                    const std::string &program = name_of_program());
 THENCE_INTERNAL std::string json_of(const std::vector<rank_report> &ranks,
-                                    const std::optional<run_without_progress> &before = std::nullopt);
+                                    const std::optional<run_without_progress> &before = std::nullopt,
+                                    const std::string &program = name_of_program());
 
 } // namespace thence::interpose

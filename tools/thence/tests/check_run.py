@@ -112,6 +112,7 @@ def the_report_says_what_completed_early(given):
         report = json.loads(file.read_text())
         assert report["progress"] == (option == "--progress") and not report["uses_thence"], report
         assert len(report["ranks"]) == 2 and report["conclusion"] in done.stderr, (report, done.stderr)
+        assert report["run"] == {"ranks": 2, "program": "overlapping_program"}, report
         assert re.search(r"\n.*thence\[0\]: +all +\d+\.\d+ ", done.stderr), done.stderr
         for rank in report["ranks"]:
             assert rank["operations"] == 2 * rounds and rank["bytes"] == 2 * rounds * size, rank
@@ -122,6 +123,16 @@ def the_report_says_what_completed_early(given):
         for name, value in report["sum"].items():
             assert abs(value - sum(rank[name] for rank in report["ranks"])) < 1e-6, name
         found[option] = report["sum"]
+    waited, lasted = (tuple(f"{found[option][name]:.1f} s" for option in ("--wait=spin", "--progress"))
+                      for name in ("waiting_after_computed_s", "lasted_s"))
+    both = (f"{waited[0]} of {lasted[0]} were waited for operations that could have moved during computation, in the run whose "
+            f"report the file had; with --progress {waited[1]} of {lasted[1]}. ")
+    assert report["conclusion"].startswith(both), (report["conclusion"], both)
+    assert report["before"] == {name: found["--wait=spin"][name] for name in report["before"]}, report
+    done = given.on_ranks(1, f"--report={file}", "--progress", "--", given.beside("overlapping_program"), "1", "1", "8")
+    report = json.loads(file.read_text())
+    assert report["conclusion"].endswith("that was of overlapping_program on 2 ranks, and this one is of overlapping_program on 1 "
+                                         "rank.") and "before" not in report, report
     plain = found["--wait=spin"]
     # Where a receiver copies from the memory of the sender, the send needs no call of its own rank.
     assert plain["completed_while_computing"] <= 2 * rounds and plain["helper_s"] == 0, found
@@ -373,6 +384,27 @@ def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     return 0
 
 
+def spawned_processes_write_files_of_their_own(given):
+    """They are ranks of a world of their own, so rank 0 of each would write the same files."""
+    program = given.beside("spawning_program")
+    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    report, trace = given.folder / "report.json", given.folder / "run.%r.json"
+    words = [f"--report={report}", f"--trace={trace}", "--", program]
+    done = given.on_ranks(1, *words, given.thence, "run", *words)
+    if "cannot spawn" in done.stdout:
+        return SKIPPED
+    assert done.returncode == 0 and "the child has 1, the parent 1\n" in done.stdout, done
+    own = [json.loads(path.read_text()) for path in (report, given.folder / "run.0.json")]
+    spawned = [path for name in ("report", "run.0") for path in given.folder.glob(f"{name}.spawned-*.json")]
+    assert len(spawned) == 2 and len({re.search(r"-(\d+)", path.name)[1] for path in spawned}) == 1, spawned
+    of_child = [json.loads(path.read_text()) for path in spawned]
+    assert own[0]["sum"]["operations"] == of_child[0]["sum"]["operations"] == 1, (own[0], of_child[0])
+    names = [{event["name"].split()[0] for event in each["traceEvents"] if event["ph"] == "X"} for each in (own[1], of_child[1])]
+    assert "MPI_Irecv" in names[0] and "MPI_Isend" not in names[0], names
+    assert "MPI_Isend" in names[1] and "MPI_Irecv" not in names[1], names
+    return 0
+
+
 def a_tool_in_front_or_behind_sees_the_calls(given):
     """A tool that wraps MPI's calls, preloaded before and behind the library: both see each call, and the
     tool in front also the one by which the library asks whether it goes on."""
@@ -397,6 +429,26 @@ def a_tool_behind_that_begins_in_MPI_Init_begins(given):
     assert re.search(r"^level 0$", done.stdout, re.MULTILINE), done
     done = given.run("--progress", "--", given.program, "1", LD_PRELOAD=order)  # as without the library
     assert done.returncode == 7 and "tool: begins" not in done.stderr, done
+
+
+def a_tool_by_pmpi_in_front_or_behind_ends_as_without(given):
+    """It goes on to PMPI_ functions: in front of the library, MPI_Isend and MPI_Finalize do not come to that."""
+    tool, library = given.beside("libpmpi_tool.so"), str(own_library(given))
+    for option in ("--progress", "--wait=sleep"):
+        for order in (f"{tool}:{library}", f"{library}:{tool}"):
+            done = given.on_ranks(2, option, "--", given.program, "1", preloaded=order)
+            case = (option, order, done)
+            assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout and len(loaded(done.stdout)) == 1, case
+            assert f"real level {3 if option == '--progress' else 1}\n" in done.stdout, case
+            assert len(re.findall(r"^tool: [34] calls of MPI_Isend$", done.stderr, re.MULTILINE)) == 2, case
+
+
+def a_tool_that_lowers_the_level_leaves_no_helper_thread(given):
+    done = given.on_ranks(2, "--progress", "--", given.program, "0",
+                          preloaded=f"{own_library(given)}:{given.beside('liblowering_tool.so')}")
+    assert done.returncode == 7 and "ranks 2, wrong 0" in done.stdout and "real level 1\n" in done.stdout, done
+    assert done.stderr.count("thence: THENCE_PROGRESS=always: no helper thread, not possible: MPI was initialized without "
+                             "MPI_THREAD_MULTIPLE\n") == 2, done
 
 
 def program_with_MPI_Init_is_told_single(given):
@@ -589,12 +641,22 @@ def other_rights_are_refused(given):
 
 
 def launchers_are_refused(given):
-    for name in ("mpirun", "srun", "/usr/bin/mpiexec.hydra"):
+    for name in ("mpirun", "srun", "mpiexec.hydra", "flux"):
         given.refused(f"{name} is a launcher; put thence run behind it: {name} ... thence run -- PROGRAM",
                       "--progress", "--", name, "-n", "4", given.program)
-    link = given.folder / "start"
-    link.symlink_to(given.script("#!/bin/sh\n", "mpiexec"))
-    given.refused("start is a launcher", "--", str(link))
+    (given.folder / "start").symlink_to(given.script("#!/bin/sh\n", "mpiexec"))
+    shutil.copy("/bin/true", given.folder / "mpiexec.hydra")  # an ELF program without MPI
+    for name in ("mpiexec", "start", "mpiexec.hydra"):
+        path = str(given.folder / name)
+        given.refused(f"{path} is named like a launcher, and is linked with no MPI. If it is one, put thence run behind it: "
+                      f"{path} ... thence run -- PROGRAM; if not, give it another name", "--", path)
+
+
+def programs_of_mpi_may_be_named_like_launchers(given):
+    for name in ("flux", "prun"):
+        program = shutil.copy(given.program, given.folder / name)
+        assert given.variables("--", program) == given.variables("--", given.program), name
+        given.refused(f"{name} is a launcher", "--", name, PATH=f"{given.folder}:{os.environ['PATH']}")
 
 
 def an_mpi_without_a_build_is_refused(given):
