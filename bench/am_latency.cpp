@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Half a round trip of an active message of 8 bytes, from handler to handler. Compared with MPI_Send and MPI_Recv, in
-// alternate blocks. The limit is MPI_Send and MPI_Recv of as many bytes as a packet with one such message has, and a call of a
-// function for each.
+// alternate blocks. The limit is MPI_Send and MPI_Recv of as many bytes as a packet with one such message has, and a
+// call of a function for each.
 #include "judges/am_latency.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"

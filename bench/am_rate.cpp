@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages of 8 bytes per second from one rank to another, with 1 and with up to 1,000 that are not acknowledged.
-// Compared with the reference engine (am/reference_engine.hpp), the best of several windows, and with a loop of MPI_Isend and
-// persistent receives in MPI_Testsome that does nothing else.
+// Active messages of 8 bytes per second from one rank to another, with 1 and with up to 1,000 that are not
+// acknowledged. Compared with the reference engine (am/reference_engine.hpp), the best of several windows, and with a
+// loop of MPI_Isend and persistent receives in MPI_Testsome that does nothing else.
 //
-// The limit is no engine, which has to send before it knows what follows: a loop that packs as many messages as are acknowledged at
-// once into one message of MPI, and calls a function for each that arrives.
+// The limit is no engine, which has to send before it knows what follows: a loop that packs as many messages as are
+// acknowledged at once into one message of MPI, and calls a function for each that arrives.
 #include "judges/am_rate.hpp"
 #include "am/reference_engine.hpp"
 #include "measure/alternate.hpp"
@@ -114,7 +114,8 @@ double reference_row(const row &r, int rank, int receives, int window) {
 
 void (*volatile handler)(int rank, counters &seen) = &note;
 
-// Each message of MPI has `pack` values of the sender, or one acknowledgement. Sends that MPI has copied leave no request.
+// Each message of MPI has `pack` values of the sender, or one acknowledgement. Sends that MPI has copied leave no
+// request.
 double by_hand(const row &r, int rank, long pack, bool calls_handlers) {
     constexpr int receives = 64;
     std::array<MPI_Request, receives> requests;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The application offload (apps/offload) on two ranks with a thread each, of which one is uneven: tasks that move by
-// continuations compared with tasks that stay, and with the manager of requests that workers poll, the best of several windows.
-// Each run is processes of its own, and the variants alternate.
+// continuations compared with tasks that stay, and with the manager of requests that workers poll, the best of several
+// windows. Each run is processes of its own, and the variants alternate.
 //
-// The limit is measured where tasks stay: how long both ranks would compute the same tasks if these were divided between them
-// without a rest, at once and without messages. Where a rank is slow, tasks that move cost less; where its tasks are dear, they
-// cost the same elsewhere.
+// The limit is measured where tasks stay: how long both ranks would compute the same tasks if these were divided
+// between them without a rest, at once and without messages. Where a rank is slow, tasks that move cost less; where its
+// tasks are dear, they cost the same elsewhere.
 #include "judges/offload.hpp"
 #include "measure/benchmark.hpp"
 

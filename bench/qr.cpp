@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tiled QR factorization of apps/qr: active messages compared with the same tasks on an engine on MPI_Testsome, the best of
-// several windows, and with fork-join. The variants alternate in one process. The limit is the time that the slowest rank spends in
-// the kernels, in the variant that spends least.
+// The tiled QR factorization of apps/qr: active messages compared with the same tasks on an engine on MPI_Testsome, the
+// best of several windows, and with fork-join. The variants alternate in one process. The limit is the time that the
+// slowest rank spends in the kernels, in the variant that spends least.
 #include "judges/qr.hpp"
 #include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"

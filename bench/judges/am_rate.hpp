@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the benchmark am_rate: messages per second of the engine of active messages, against the reference engine with
-// the best of several windows, and against a loop by hand.
+// The figures of the benchmark am_rate: messages per second of the engine of active messages, against the reference
+// engine with the best of several windows, and against a loop by hand.
 #pragma once
 
 #include "measure/contest.hpp"

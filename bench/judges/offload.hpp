@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the benchmark offload: tasks that move by continuations against tasks that stay, and against the manager of
-// requests that workers poll, the best of its windows. Each has a bar and a limit.
+// The figures of the benchmark offload: tasks that move by continuations against tasks that stay, and against the
+// manager of requests that workers poll, the best of its windows. Each has a bar and a limit.
 #pragma once
 
 #include "measure/contest.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the benchmark qr: active messages against the same tasks on the reference engine, the best of its windows, and
-// against fork-join. Where messages take long, the bar is higher.
+// The figures of the benchmark qr: active messages against the same tasks on the reference engine, the best of its
+// windows, and against fork-join. Where messages take long, the bar is higher.
 #pragma once
 
 #include "measure/contest.hpp"

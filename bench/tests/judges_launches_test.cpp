@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Benchmarks of several launches: the ratio and both sides of a figure are medians over all launches, and each figure has its bar
-// and its limit.
+// Benchmarks of several launches: the ratio and both sides of a figure are medians over all launches, and each figure
+// has its bar and its limit.
 #include "judges/am_latency.hpp"
 #include "judges/am_rate.hpp"
 #include "judges/offload.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which step a task counts in (thence/offload.hpp), where a worker gets one of the next step while the thread that finishes
-// steps has not left finish_step() yet.
+// Which step a task counts in (thence/offload.hpp), where a worker gets one of the next step while the thread that
+// finishes steps has not left finish_step() yet.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,8 +34,8 @@ struct numbered {
     }
 };
 
-// On a rank that has run tasks of rank 0 in a step, the end of the step is noticed only once it has run another one, of the
-// next step; or after 50 ms, since how many tasks move depends on measured times. Three times.
+// On a rank that has run tasks of rank 0 in a step, the end of the step is noticed only once it has run another one, of
+// the next step; or after 50 ms, since how many tasks move depends on measured times. Three times.
 class slow_to_leave : public thence::detail::offload_continuations {
 public:
     using offload_continuations::offload_continuations;
