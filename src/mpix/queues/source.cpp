@@ -84,7 +84,7 @@ void report_not_begun() noexcept {
     }
 }
 
-constexpr continuation::finalize_functions at_finalize{nullptr, &report_not_begun};
+constinit continuation::finalize_functions at_finalize{nullptr, &report_not_begun};
 
 } // namespace
 

@@ -119,7 +119,7 @@ void finalize() noexcept {
     groups().clear();
 }
 
-constexpr continuation::finalize_functions at_finalize{nullptr, &finalize};
+constinit continuation::finalize_functions at_finalize{nullptr, &finalize};
 
 // What each process says: how many streams it has, or why it refuses.
 enum refusal : int { negative_count = -1, no_array = -2, no_such_stream = -3, no_source = -4, no_memory = -5 };

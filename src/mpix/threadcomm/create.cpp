@@ -98,7 +98,7 @@ void end_roots() noexcept {
     }
 }
 
-constexpr continuation::finalize_functions at_finalize{&report_roots, &end_roots};
+constinit continuation::finalize_functions at_finalize{&report_roots, &end_roots};
 
 void add_root(root_state &added) noexcept {
     const std::scoped_lock guard(mutex);
