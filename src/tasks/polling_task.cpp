@@ -87,7 +87,7 @@ void poll_no_longer_in_tasks_of(const thence_task_runtime &runtime) noexcept {
 }
 
 void require_polling_task_for(MPI_Request cr) noexcept {
-    const auto *object = continuation::continuation_request::from(cr);
+    const auto *object = continuation::continuation_request::of_handle(cr);
     const bool any_thread = object == nullptr || object->has(THENCE_CR_ANY_THREAD);
     progress::require_polling_task(any_thread ? progress::run_by::any_thread : progress::run_by::application);
 }
