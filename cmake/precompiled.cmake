@@ -23,10 +23,11 @@ function(thence_precompile target)
 endfunction()
 
 # The compiler takes the header only if it was compiled with the same options as the source, so a program has it that is compiled
-# as the tests are.
+# as the tests are: not one with OpenMP, whose option changes what the compiler predefines.
 function(thence_precompile_tests program)
   get_target_property(sources ${program} SOURCES)
-  if(NOT thence_precompiles OR sources MATCHES "\\.c(;|$)") # a header for C++ alone
+  get_target_property(libraries ${program} LINK_LIBRARIES)
+  if(NOT thence_precompiles OR sources MATCHES "\\.c(;|$)" OR libraries MATCHES "OpenMP::") # a header for C++ alone
     return()
   endif()
   if(NOT TARGET thence_precompiled_tests)

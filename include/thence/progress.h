@@ -38,8 +38,9 @@ THENCE_EXPORT int thence_start_progress_thread(thence_stream stream);
 /** @brief Undo one thence_start_progress_thread(). A stream that was not started is no error.
  *  @param stream ::THENCE_STREAM_NULL, or a stream.
  *  @return `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
- *  @note Threads: any. When the last is stopped, the thread is out of MPI when this returns, unless continuations need
- *        it. */
+ *  @note Threads: any. When the last is stopped, the thread leaves MPI, unless continuations need it. A poll that it
+ *        had begun before has ended when this returns, unless the call is made on this thread. One more poll may
+ *        follow, and callbacks of what was found and the start of enqueued operations may still be under way. */
 THENCE_EXPORT int thence_stop_progress_thread(thence_stream stream);
 
 /** An async function in progress: what thence_async_start() started. */

@@ -132,7 +132,7 @@ public:
             pending_.store(2, order::relaxed);
             stop(deadline);
         } else if (after_ != never) {
-            libthence_senders::set_timer(*this, now() + after_);
+            libthence_senders::set_timer(*this, read_monotonic_clock() + after_);
         }
         listening_.start(ex::get_stop_token(ex::get_env(receiver_)), this);
         ex::start(operation_);

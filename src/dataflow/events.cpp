@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events, and tasks that block or sleep.
+#include "core/base/clock.hpp"
 #include "dataflow/flow.hpp"
 #include "dataflow/timer.hpp"
 
 #include <thence/dataflow.hpp>
 
+#include <chrono>
 #include <thread>
 
 namespace thence::libthence_tasks {
@@ -139,30 +141,26 @@ bool unblock(detail::dataflow_task *handle) noexcept {
 }
 
 std::uint64_t sleep_ns(std::uint64_t time) {
-    using dataflow::timer_clock;
-    const auto begun = timer_clock::now();
+    const base::nanoseconds begun = base::read_clock();
     task *const self = this_thread().in_body();
-    const auto limit = dataflow::clamped(time);
+    const base::nanoseconds limit = dataflow::clamped(time);
     if (self == nullptr) {
-        std::this_thread::sleep_for(limit);
+        std::this_thread::sleep_for(std::chrono::nanoseconds(limit));
     } else if (time == 0) {
         self->runs_in->let_others_run({}, self->priority);
     } else {
-        struct sleep {
-            timer_clock::time_point until;
-        } until{begun + limit};
+        base::nanoseconds until = begun + limit;
         dataflow::prepare_timer();
         suspended stack;
         self->enter(phase::sleeps);
         self->runs_in->scheduler().suspend(stack, {[](suspended &stack_here, void *data) {
-                                                       dataflow::resume_at(static_cast<sleep *>(data)->until,
+                                                       dataflow::resume_at(*static_cast<base::nanoseconds *>(data),
                                                                            stack_here);
                                                    },
                                                    &until});
         self->enter(phase::runs);
     }
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(timer_clock::now() - begun).count());
+    return static_cast<std::uint64_t>(base::read_clock() - begun);
 }
 
 } // namespace thence::libthence_tasks

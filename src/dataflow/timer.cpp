@@ -4,6 +4,7 @@
 #include <thence/detail/start_thread.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
@@ -13,7 +14,7 @@ namespace thence::dataflow {
 namespace {
 
 struct sleeper {
-    timer_clock::time_point when;
+    base::nanoseconds when;
     void (*wake)(void *data) noexcept;
     void *data;
     // The heap has the earliest first.
@@ -59,9 +60,8 @@ private:
                 earlier_.wait(guard);
                 continue;
             }
-            const timer_clock::time_point when = sleepers_.front().when;
-            if (timer_clock::now() < when) {
-                earlier_.wait_until(guard, when);
+            if (const base::nanoseconds left = sleepers_.front().when - base::read_clock(); left > 0) {
+                earlier_.wait_for(guard, std::chrono::nanoseconds(left));
                 continue;
             }
             std::pop_heap(sleepers_.begin(), sleepers_.end());
@@ -85,7 +85,7 @@ private:
 void prepare_timer() {
     timer::instance().reserve();
 }
-void resume_at(timer_clock::time_point when, workers::suspended &stack) noexcept {
+void resume_at(base::nanoseconds when, workers::suspended &stack) noexcept {
     timer::instance().add(
         {when, [](void *data) noexcept { workers::resume(*static_cast<workers::suspended *>(data)); }, &stack});
 }
@@ -95,7 +95,7 @@ bool call_after(std::uint64_t nanoseconds, void (*wake)(void *) noexcept, void *
     } catch (...) {
         return false;
     }
-    timer::instance().add({timer_clock::now() + clamped(nanoseconds), wake, data});
+    timer::instance().add({base::read_clock() + clamped(nanoseconds), wake, data});
     return true;
 }
 

@@ -29,7 +29,7 @@ __attribute__((noinline)) int is_complete_otherwise(MPI_Request request) noexcep
         return 1;
     }
     if (continuation::is_cr_handle(request)) {
-        const continuation_request *cr = continuation_request::from(request);
+        const continuation_request *cr = continuation_request::of_handle(request);
         return cr == nullptr || !cr->active() || cr->idle() ? 1 : 0;
     }
     if (grequest::error_of(request) != MPI_SUCCESS) {

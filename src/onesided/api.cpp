@@ -100,7 +100,7 @@ int thence_space_create(MPI_Comm comm, int queues, thence_space *space) {
         return fail(call, null_out_space);
     }
     if (comm == MPI_COMM_NULL) {
-        return fail(call, {MPI_ERR_COMM, "comm is MPI_COMM_NULL"});
+        return fail(call, reason::null_comm);
     }
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
@@ -108,7 +108,7 @@ int thence_space_create(MPI_Comm comm, int queues, thence_space *space) {
     int between_groups = 0;
     mpi::table.Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) {
-        return fail(call, {MPI_ERR_COMM, "comm is an intercommunicator"});
+        return fail(call, reason::intercommunicator);
     }
     if (!onesided::set_up()) {
         return fail(call, reason::too_many_sources);

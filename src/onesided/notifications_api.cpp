@@ -19,8 +19,6 @@ using result = notification::waiters::result; // a segment of this interface has
 
 namespace {
 
-constexpr api::failure null_notification_flag{MPI_ERR_ARG, "flag is null"};
-
 // A waiter that calls a function.
 struct callback_waiter : notification::waiter {
     thence_notification_callback *callback;
@@ -60,7 +58,7 @@ int thence_notification_test(thence_segment segment, unsigned first, unsigned co
         return fail(call, why);
     }
     if (flag == nullptr) {
-        return fail(call, null_notification_flag);
+        return fail(call, reason::null_flag);
     }
     const onesided::segment &at = *object_of(segment);
     unsigned found = at.own().notifications.find(first, count);
@@ -155,7 +153,7 @@ int thence_notification_continue(thence_segment segment, unsigned first, unsigne
         return fail(call, count == 0 ? none_to_wait_for : api::failure{MPI_ERR_ARG, "callback is null"});
     }
     if (flag == nullptr) {
-        return fail(call, null_notification_flag);
+        return fail(call, reason::null_flag);
     }
     std::unique_ptr<callback_waiter> made(new (std::nothrow) callback_waiter);
     if (made == nullptr || !made->prepare(count)) {

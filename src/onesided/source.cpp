@@ -112,7 +112,7 @@ void report() noexcept {
 }
 
 void tear_down() noexcept;
-constexpr continuation::finalize_functions at_finalize{&report, &tear_down};
+constinit continuation::finalize_functions at_finalize{&report, &tear_down};
 
 std::mutex mutex; // guards setting up and tearing down
 std::atomic<bool> is_set_up{false};

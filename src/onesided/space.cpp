@@ -299,11 +299,11 @@ void space::credit(int process, std::uint64_t packets) noexcept {
 }
 
 void space::refuse(wire::packet &p) noexcept {
-    const wire::header of = p.head;
+    const wire::header refused = p.head;
     p.head = {};
-    p.head.what = of.what == wire::kind::put ? wire::kind::refused : wire::kind::no_reply;
-    p.head.queue = of.queue;
-    p.head.serial = p.is_unmoved ? of.serial : 0;
+    p.head.what = refused.what == wire::kind::put ? wire::kind::refused : wire::kind::no_reply;
+    p.head.queue = refused.queue;
+    p.head.serial = p.is_unmoved ? refused.serial : 0;
     p.length = sizeof p.head;
     send_uncounted(p, p.process);
 }

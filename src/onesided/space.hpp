@@ -177,7 +177,7 @@ private:
     int agree(int mine, int &all) noexcept;
     template <class Start> int call_all(Start start) noexcept;
     int error_if_pending(bool mine) noexcept;
-    int exchange_counts(const std::atomic<std::uint64_t> here[]) noexcept;
+    int exchange_counts(const std::atomic<std::uint64_t> arrived[]) noexcept;
     bool wait_until_packets_have_left() noexcept;
     int drain() noexcept;
     int wait_for_uncounted() noexcept;

@@ -139,8 +139,8 @@ bool space::wait_until_packets_have_left() noexcept {
     return wait_unless_gone(*this, [&] { return !wires_->any_under_way(); });
 }
 
-// Tells each process its count. Waits until `here`, one for each process, are what all have told this one.
-int space::exchange_counts(const std::atomic<std::uint64_t> here[]) noexcept {
+// Tells each process its count. Waits until `arrived`, one for each process, are what all have told this one.
+int space::exchange_counts(const std::atomic<std::uint64_t> arrived[]) noexcept {
     std::uint64_t *const told = counts_.get();
     const int code = call_all([&](MPI_Request *request) {
         return table.Ialltoall(told, sizeof *told, MPI_BYTE, told + size_, sizeof *told, MPI_BYTE, collective_,
@@ -151,7 +151,7 @@ int space::exchange_counts(const std::atomic<std::uint64_t> here[]) noexcept {
     }
     int i = 0; // those before it are
     const bool all_are = wait_unless_gone(*this, [&] {
-        while (i < size_ && here[i].load(std::memory_order_acquire) >= told[size_ + i]) {
+        while (i < size_ && arrived[i].load(std::memory_order_acquire) >= told[size_ + i]) {
             ++i;
         }
         return i == size_;

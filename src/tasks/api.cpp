@@ -336,7 +336,7 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
         return fail(call,
                     {MPI_ERR_PENDING, "called inside a callback, where no other continuation can run on this thread"});
     }
-    if (const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    if (const continuation::continuation_request *object = continuation::continuation_request::of_handle(cr);
         object != nullptr && object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         return fail(call, reason::cr_not_run);
     }
@@ -357,7 +357,7 @@ int thence_task_blocking_calls(MPI_Request cr) {
         task::let_calls_block_threads();
         return MPI_SUCCESS;
     }
-    const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    const continuation::continuation_request *object = continuation::continuation_request::of_handle(cr);
     if (object == nullptr) {
         return fail(call, api::why_not_live(cr));
     }
@@ -373,7 +373,7 @@ int thence_task_blocking_calls(MPI_Request cr) {
 
 int thence_task_wait_callbacks(MPI_Request cr, int *flag) {
     static constexpr public_call call{"thence_task_wait_callbacks"};
-    const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    const continuation::continuation_request *object = continuation::continuation_request::of_handle(cr);
     if (object == nullptr || flag == nullptr) {
         return object == nullptr ? fail(call, api::why_not_live(cr)) : fail(call, reason::null_flag);
     }

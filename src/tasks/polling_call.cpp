@@ -23,7 +23,7 @@ polling_counts counts{0, 0};
 constinit std::atomic<long> inside{0};
 constinit std::atomic<bool> closed{false};
 
-constexpr continuation::finalize_functions at_finalize{&close_polling_calls, nullptr};
+constinit continuation::finalize_functions at_finalize{&close_polling_calls, nullptr};
 
 } // namespace
 

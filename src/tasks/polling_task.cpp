@@ -3,6 +3,7 @@
 // sleeps in alpi_task_waitfor_ns, so its worker runs other tasks meanwhile.
 #include "tasks/polling_task.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/continuation/request.hpp"
 #include "core/diagnose/process_identity.hpp"
 #include "tasks/runtime.hpp"
@@ -54,9 +55,9 @@ void await_end() noexcept {
     }
     const char *why = nullptr;
     const thence_task_runtime *const runtime = alpi(why);
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const base::nanoseconds limit = base::read_clock() + 5'000'000'000;
     while (not_ended_.load(std::memory_order_acquire) != 0) {
-        if (std::chrono::steady_clock::now() >= limit) {
+        if (base::read_clock() >= limit) {
             gave_up.store(true, std::memory_order_relaxed);
             diagnose::print_to_stderr("MPI_Finalize: the task that polls has not ended for 5 s. Shut the task runtime "
                                       "down after MPI_Finalize\n");
@@ -86,7 +87,7 @@ void poll_no_longer_in_tasks_of(const thence_task_runtime &runtime) noexcept {
 }
 
 void require_polling_task_for(MPI_Request cr) noexcept {
-    const auto *object = continuation::continuation_request::from(cr);
+    const auto *object = continuation::continuation_request::of_handle(cr);
     const bool any_thread = object == nullptr || object->has(THENCE_CR_ANY_THREAD);
     progress::require_polling_task(any_thread ? progress::run_by::any_thread : progress::run_by::application);
 }

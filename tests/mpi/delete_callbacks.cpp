@@ -2,7 +2,7 @@
 // In MPI_Finalize, the delete callbacks of attributes of MPI_COMM_SELF use the library, as libraries do that complete
 // their work there. With libthence all of it works. With libthence-core alone it works where the attribute was set
 // after the first use of the library; else each call returns an error, and none hangs. A program of its own, since
-// MPI_Finalize is its subject.
+// MPI_Finalize is its subject. The copy callback of such an attribute uses the library, too, when it is called.
 #include "is_interposed.hpp"
 
 #include <thence/exec.hpp>
@@ -251,9 +251,17 @@ int everything_is_refused(MPI_Comm, int, void *value, void *) {
     return MPI_SUCCESS;
 }
 
+// If the library duplicated MPI_COMM_SELF while it is set up, each call of it in here would wait for ever.
+int copied(MPI_Comm, int, void *, void *, void *, int *flag) {
+    *flag = 0;
+    MPI_Request cr = MPI_REQUEST_NULL;
+    const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+    return code == MPI_SUCCESS ? thence_free(&cr) : code;
+}
+
 void set_attribute(MPI_Comm_delete_attr_function *deleted, prepared &value) {
     int key = MPI_KEYVAL_INVALID;
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, nullptr);
+    MPI_Comm_create_keyval(&copied, deleted, &key, nullptr);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, &value);
     MPI_Comm_free_keyval(&key);
 }

@@ -13,6 +13,16 @@ int class_of(int code) {
     return error_class;
 }
 
+// False: this MPI does not check whether a datatype is committed.
+bool refuses_to_send(MPI_Datatype type) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    const int code = MPI_Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm);
+    MPI_Comm_free(&comm);
+    return class_of(code) == MPI_ERR_TYPE;
+}
+
 } // namespace
 
 // MPI: what is outstanding when a communicator is freed completes all the same.
@@ -98,6 +108,40 @@ TEST(threadcomm_faults, an_operation_that_does_not_fit_the_datatype_ends_on_all_
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
     MPI_Errhandler_free(&before);
+}
+
+// Between processes MPI moves long messages, and refuses such a type: on either side that is an error, and it leaves
+// neither waiting.
+TEST(threadcomm_faults, a_datatype_that_is_not_committed_is_an_error_and_nobody_waits) {
+    constexpr int many = 20'000;
+    const std::vector<int> sent(2 * many, 7);
+    std::vector<int> got(2 * many, -1);
+    threads_of t(1);
+    t.run([&](int rank, int size) {
+        MPI_Datatype row = MPI_DATATYPE_NULL;
+        MPI_Datatype column = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(many, MPI_INT, &row);
+        MPI_Type_vector(many, 1, 2, MPI_INT, &column);
+        const int partner = rank ^ 1;
+        if (size == 1 || !refuses_to_send(row)) {
+            // Within a process Thence moves the data.
+        } else if (rank % 2 == 0) {
+            EXPECT_EQ(class_of(MPI_Send(sent.data(), 1, row, partner, 1, t.comm)), MPI_ERR_TYPE);
+            EXPECT_EQ(class_of(MPI_Ssend(sent.data(), 1, row, partner, 1, t.comm)), MPI_ERR_TYPE);
+            MPI_Request request = MPI_REQUEST_NULL;
+            EXPECT_EQ(MPI_Isend(sent.data(), 1, row, partner, 1, t.comm, &request), MPI_SUCCESS);
+            EXPECT_EQ(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_TYPE);
+            EXPECT_EQ(MPI_Send(sent.data(), 1, MPI_INT, partner, 2, t.comm), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Send(sent.data(), many, MPI_INT, partner, 3, t.comm), MPI_SUCCESS);
+        } else {
+            MPI_Status status;
+            EXPECT_EQ(MPI_Recv(got.data(), many, MPI_INT, partner, MPI_ANY_TAG, t.comm, &status), MPI_SUCCESS);
+            EXPECT_EQ(status.MPI_TAG, 2) << "the first message that MPI took";
+            EXPECT_EQ(class_of(MPI_Recv(got.data(), 1, column, partner, 3, t.comm, &status)), MPI_ERR_TYPE);
+        }
+        MPI_Type_free(&row);
+        MPI_Type_free(&column);
+    });
 }
 
 // While a rank waits until its long message is taken, it takes that of its partner. No other thread of a process does

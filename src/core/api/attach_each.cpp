@@ -14,7 +14,7 @@ using continuation::continuation_request;
 extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each_callback *callback, void *data,
                                   unsigned flags, MPI_Status statuses[], MPI_Request cr, int *outcount, int indices[]) {
     static constexpr public_call call{"thence_attach_each"};
-    continuation_request *object = continuation_request::from(cr);
+    continuation_request *object = continuation_request::of_handle(cr);
     if (object == nullptr) {
         return fail(call, api::why_not_live(cr));
     }

@@ -30,7 +30,7 @@ continuation_request *checked(const public_call &call, const MPI_Request *cr, in
     code = MPI_SUCCESS;
     if (cr == nullptr) {
         code = fail(call, reason::null_cr);
-    } else if ((object = continuation_request::from(*cr)) == nullptr) {
+    } else if ((object = continuation_request::of_handle(*cr)) == nullptr) {
         code = fail(call, why_not_live(*cr));
     }
     return object;
@@ -92,7 +92,7 @@ int test(const public_call &call, MPI_Request *cr, int *flag, MPI_Status *status
 }
 
 std::optional<failure> wrong_to_start(MPI_Request cr) noexcept {
-    const continuation_request *object = continuation_request::from(cr);
+    const continuation_request *object = continuation_request::of_handle(cr);
     if (object == nullptr) {
         return why_not_live(cr);
     }

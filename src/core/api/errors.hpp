@@ -61,12 +61,15 @@ inline constexpr failure unknown_flags{MPI_ERR_ARG, "flags has bits that are no 
 inline constexpr failure null_flag{MPI_ERR_ARG, "flag is null"};
 inline constexpr failure null_request{MPI_ERR_ARG, "request is null"};
 inline constexpr failure null_count{MPI_ERR_ARG, "count is null"};
+inline constexpr failure null_comm{MPI_ERR_COMM, "comm is MPI_COMM_NULL"};
+inline constexpr failure intercommunicator{MPI_ERR_COMM, "comm is an intercommunicator"};
 inline constexpr failure null_info{MPI_ERR_ARG, "info is null"};
 inline constexpr failure size_too_small{MPI_ERR_ARG,
                                         "size is smaller than the first version of the struct: pass its sizeof"};
 inline constexpr failure negative_index{MPI_ERR_ARG, "index is negative"};
 inline constexpr failure not_interposed{MPI_ERR_UNSUPPORTED_OPERATION, "MPI's calls do not come to libthence"};
 inline constexpr failure no_memory{MPI_ERR_NO_MEM, "memory is exhausted; nothing has changed"};
+inline constexpr failure out_of_memory{MPI_ERR_NO_MEM, "memory is exhausted"}; // where something may have changed
 inline constexpr failure count_too_large{MPI_ERR_COUNT, "count does not fit an int, and this MPI has no large counts"};
 
 } // namespace thence::api::reason

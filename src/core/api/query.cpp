@@ -69,7 +69,7 @@ int thence_query(thence_info *info, size_t size) {
 
 int thence_cr_query(MPI_Request cr, thence_cr_info *info, size_t size) {
     constexpr const char *call = "thence_cr_query";
-    const continuation_request *object = continuation_request::from(cr);
+    const continuation_request *object = continuation_request::of_handle(cr);
     if (object == nullptr) {
         return fail(call, api::why_not_live(cr));
     }

@@ -84,7 +84,7 @@ std::optional<failure> wrong(int count, const MPI_Request requests[], continuati
     }
     for (int i = 0; i < count; ++i) {
         if (continuation::is_cr_handle(requests[i])) [[unlikely]] {
-            const continuation_request *operation = continuation_request::from(requests[i]);
+            const continuation_request *operation = continuation_request::of_handle(requests[i]);
             if (operation == nullptr || operation == &cr) {
                 return operation == nullptr
                            ? failure{MPI_ERR_REQUEST, "{requests} has a continuation request that was freed"}
@@ -99,7 +99,7 @@ std::optional<failure> wrong(int count, const MPI_Request requests[], continuati
 
 int attach(const public_call &call, int count, MPI_Request requests[], continuation::user_callback callback,
            continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
-    continuation_request *object = continuation_request::from(cr);
+    continuation_request *object = continuation_request::of_handle(cr);
     if (object == nullptr) [[unlikely]] {
         return fail(call, why_not_live(cr));
     }
@@ -200,7 +200,7 @@ int thence_at_finalize_(void (*function)()) {
 }
 
 int thence_is_cr(MPI_Request request) {
-    return continuation_request::from(request) != nullptr ? 1 : 0;
+    return continuation_request::of_handle(request) != nullptr ? 1 : 0;
 }
 
 } // extern "C"

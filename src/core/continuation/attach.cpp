@@ -106,7 +106,7 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     }
     if (is_cr_handle(request)) {
         op.path = completion_path::waiting; // the CR sets the results
-        return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
+        return continuation_request::of_handle(request)->add_waiter(op) ? outcome::pending : outcome::complete;
     }
     if ((flags & THENCE_PERSISTENT) != 0 || engine::is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);

@@ -32,8 +32,8 @@ namespace {
 
 std::mutex mutex;
 std::mutex finalize_functions_mutex;
-std::array<const finalize_functions *, most_finalize_functions> all_finalize_functions{}; // from the front; null: none
-std::array<finalize_function *, most_finalize_functions> functions_of_libraries{};        // the same
+finalize_functions *first_finalize_functions = nullptr;                            // in the order of their addition
+std::array<finalize_function *, most_finalize_functions> functions_of_libraries{}; // from the front; null: none
 int keyval = MPI_KEYVAL_INVALID; // of the attribute whose deletion ends the library
 std::atomic<bool> ended{false};  // that has happened; changes under the mutex
 
@@ -47,17 +47,27 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     });
 }
 
+finalize_functions *read_with_mutex(finalize_functions *const &link) noexcept {
+    const std::scoped_lock guard(finalize_functions_mutex);
+    return link;
+}
+
+// Without the mutex, since a function may add others, which are called too.
 void call_finalize_functions(void (*finalize_functions::*function)() noexcept) noexcept {
-    std::array<const finalize_functions *, most_finalize_functions> functions{};
-    {
-        const std::scoped_lock guard(finalize_functions_mutex);
-        functions = all_finalize_functions;
-    }
-    for (const finalize_functions *each : functions) {
-        if (each != nullptr && each->*function != nullptr) {
+    for (const finalize_functions *each = read_with_mutex(first_finalize_functions); each != nullptr;
+         each = read_with_mutex(each->next)) {
+        if (each->*function != nullptr) {
             (each->*function)();
         }
     }
+}
+
+// With the mutex.
+void forget_finalize_functions() noexcept {
+    while (first_finalize_functions != nullptr) {
+        first_finalize_functions = std::exchange(first_finalize_functions->next, nullptr);
+    }
+    functions_of_libraries.fill(nullptr);
 }
 
 // Each is taken out before it is called, outside the mutex, since it may come back here.
@@ -96,8 +106,7 @@ void tear_down(bool for_good) noexcept {
         call_finalize_functions(&finalize_functions::tear_down);
         {
             const std::scoped_lock none(finalize_functions_mutex);
-            all_finalize_functions.fill(nullptr);
-            functions_of_libraries.fill(nullptr);
+            forget_finalize_functions();
         }
         progress::remove_source(as_source);
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
@@ -188,10 +197,13 @@ setting_up set_up_first() noexcept {
     return setting_up::done;
 }
 
-void add_finalize_functions(const finalize_functions &added) noexcept {
+void add_finalize_functions(finalize_functions &added) noexcept {
     const std::scoped_lock guard(finalize_functions_mutex);
-    *std::ranges::find_if(all_finalize_functions, [&](auto *each) { return each == nullptr || each == &added; }) =
-        &added;
+    finalize_functions **link = &first_finalize_functions;
+    while (*link != nullptr && *link != &added) {
+        link = &(*link)->next;
+    }
+    *link = &added;
 }
 
 bool add_finalize_function(finalize_function *added) noexcept {

@@ -43,14 +43,15 @@ bool has_ended() noexcept;
 struct finalize_functions {
     void (*finalizing)() noexcept;
     void (*tear_down)() noexcept;
+    finalize_functions *next = nullptr; // of those that were added
 };
-inline constexpr int most_finalize_functions = 8;
 // Adds a static object; one that was added already stays. The library is set up.
-void add_finalize_functions(const finalize_functions &added) noexcept;
+void add_finalize_functions(finalize_functions &added) noexcept;
 
 // A library above, which ends before this one. Called once at MPI_Finalize while everything works, the last one added
 // first. The library is set up. One that was added already stays. False: there is no room.
 using finalize_function = void();
+inline constexpr int most_finalize_functions = 8;
 bool add_finalize_function(finalize_function *added) noexcept;
 
 // True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().

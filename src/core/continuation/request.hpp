@@ -41,7 +41,7 @@ public:
     // Null when all max_crs are in use.
     static continuation_request *create(const cr_options &options);
     // The live CR behind a handle, or null.
-    static continuation_request *from(MPI_Request request) noexcept {
+    static continuation_request *of_handle(MPI_Request request) noexcept {
         return is_live(request) ? object_of(request) : nullptr;
     }
     // True if `request` is the handle of a live CR. Another thread may free it at any moment, unless the program

@@ -99,7 +99,7 @@ void add(snapshot &all, continuation_object &c, control_word kind) {
     g.cr = cr_number(&cr);
     g.flags = cr.flags();
     g.active = cr.active();
-    g.freed = continuation_request::from(cr.handle()) == nullptr;
+    g.freed = continuation_request::of_handle(cr.handle()) == nullptr;
     g.registered = cr.registered();
     const std::uint64_t attached = attached_at(c);
     g.oldest = g.continuations == 0 ? attached : std::min(g.oldest, attached);

@@ -16,9 +16,9 @@ namespace thence::mpi {
 #define THENCE_MPI_CALLS(X)                                                                                     \
     X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort) X(Test) X(Wait) X(Testsome)           \
     X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init)     \
-    X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler)             \
-    X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval)       \
-    X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)          \
+    X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_split) X(Comm_free) X(Comm_rank)                      \
+    X(Comm_set_errhandler) X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval)    \
+    X(Comm_free_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)                  \
     X(Add_error_code) X(Add_error_string) X(Grequest_start) X(Grequest_complete)
 // Those of datatypes.
 #define THENCE_MPI_TYPE_CALLS(X)                                                                                      \
@@ -27,8 +27,8 @@ namespace thence::mpi {
 // Those of messages between threads (src/mpix/messages, src/mpix/threadcomm).
 #define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
     X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
-    X(Allreduce) X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)            \
-    X(Reduce_local) X(Op_free)
+    X(Allreduce) X(Comm_size) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent) X(Reduce_local)          \
+    X(Op_free)
 // Those of streams, and MPI_Type_dup, which nonblocking collectives of thread communicators call. The fake MPI has
 // none.
 #define THENCE_MPI_STREAM_CALLS(X)                                                                                    \

@@ -33,10 +33,6 @@ constexpr nanoseconds ms = 1'000'000;
 constexpr std::uint32_t shared_at_first = 40; // milliseconds
 constexpr std::uint32_t shared_at_most = 320;
 
-nanoseconds read_time() noexcept {
-    return base::read_clock();
-}
-
 // How long to spin before the first sleep.
 nanoseconds spin_time(nanoseconds usual) noexcept {
     return usual <= spins_for ? spins_for : spins_for * spins_for / usual;
@@ -98,7 +94,7 @@ nanoseconds next_pause(thence_backoff &backoff, base::waits_for_processor *waits
         ++backoff.misses;
         return -1;
     }
-    const nanoseconds time = read_time();
+    const nanoseconds time = base::read_clock();
     if (backoff.misses == backoff.spins || backoff.since == 0) {
         backoff.misses = backoff.spins + 1;
         backoff.since = time;
@@ -143,7 +139,7 @@ bool pause(thence_backoff &backoff) noexcept {
 #endif
 
 void found_after_pauses(thence_backoff &backoff) noexcept {
-    const nanoseconds waited = backoff.since == 0 ? 0 : std::min(read_time() - backoff.since, most_learnt);
+    const nanoseconds waited = backoff.since == 0 ? 0 : std::min(base::read_clock() - backoff.since, most_learnt);
     const nanoseconds change = waited - backoff.usual;
     backoff.usual += change < 0 ? (change - (part - 1)) / part : change / part; // it can become 0
     backoff.misses = 0;

@@ -20,8 +20,9 @@ struct stream_service {
 enum class thread_start { done, not_possible, no_memory };
 // `not_possible`: helper_state() says why.
 thread_start start_thread(int stream, const stream_service &how) noexcept;
-// Does nothing if no thread is started for this stream. After it has returned, the helper has left MPI, unless others
-// need it.
+// Does nothing if no thread is started for this stream. If it was the last that was started, for any stream, the poll
+// in which the helper was has ended when this returns, unless it is called on the helper. The helper may still be
+// before a poll, in `begin`, and then makes that poll, or after one, in callbacks. It goes on if others need it.
 void stop_thread(int stream) noexcept;
 
 mpi::extension_facts thread_facts() noexcept;

@@ -3,6 +3,7 @@
 // communicator, and each call of a program without thread communicators, goes on as if there were none.
 #pragma once
 
+#include "core/api/errors.hpp"
 #include "interpose/calls/next.hpp"
 #include "mpix/threadcomm/communicator.hpp"
 #include "mpix/threadcomm/create.hpp"
@@ -18,7 +19,7 @@ inline int refuse_on(const threadcomm::communicator &threads, const char *name) 
 }
 
 inline int refuse_null_request(const threadcomm::communicator &threads, const char *name) {
-    return threadcomm::fail(threads.handle, name, MPI_ERR_ARG, "request is null");
+    return threadcomm::fail(threads.handle, name, api::reason::null_request);
 }
 
 } // namespace thence::pmpi

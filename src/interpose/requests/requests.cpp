@@ -200,7 +200,7 @@ bool is_ignored(MPI_Request request) noexcept {
     if (request == MPI_REQUEST_NULL) {
         return true;
     }
-    const continuation_request *cr = is_cr_handle(request) ? continuation_request::from(request) : nullptr;
+    const continuation_request *cr = is_cr_handle(request) ? continuation_request::of_handle(request) : nullptr;
     if (cr == nullptr) {
         return false;
     }
@@ -209,7 +209,7 @@ bool is_ignored(MPI_Request request) noexcept {
 }
 
 bool cr_is_ready(MPI_Request request) noexcept {
-    continuation_request *cr = continuation_request::from(request);
+    continuation_request *cr = continuation_request::of_handle(request);
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
@@ -220,7 +220,7 @@ bool cr_is_ready(MPI_Request request) noexcept {
 }
 
 bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noexcept {
-    continuation_request *cr = continuation_request::from(request);
+    continuation_request *cr = continuation_request::of_handle(request);
     set_empty(status);
     if (cr == nullptr) {
         return false;

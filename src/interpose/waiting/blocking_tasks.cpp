@@ -76,7 +76,7 @@ int complete_by_pausing(MPI_Request *request, MPI_Status *status, const void *wh
 // was freed.
 bool block_until_complete(int count, MPI_Request requests[], MPI_Status *statuses, const void *where,
                           int &code) noexcept {
-    continuation_request *cr = continuation_request::from(task::cr_of_blocking_calls());
+    continuation_request *cr = continuation_request::of_handle(task::cr_of_blocking_calls());
     if (cr == nullptr) {
         return false;
     }

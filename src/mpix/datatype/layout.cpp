@@ -83,7 +83,7 @@ void tear_down() noexcept {
     const std::scoped_lock guard(mutex);
     keyval.store(MPI_KEYVAL_INVALID);
 }
-constexpr continuation::finalize_functions at_finalize{nullptr, &tear_down};
+constinit continuation::finalize_functions at_finalize{nullptr, &tear_down};
 
 // Under the mutex.
 found begin() {

@@ -85,7 +85,7 @@ void finish_async() noexcept {
 }
 
 void tear_down() noexcept;
-const continuation::finalize_functions at_finalize{&finish_async, &tear_down};
+constinit continuation::finalize_functions at_finalize{&finish_async, &tear_down};
 
 std::mutex mutex; // guards setting up and tearing down
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/messages/point_to_point.hpp"
 
+#include "core/api/errors.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/transport.hpp"
 #include "mpix/messages/waiting.hpp"
@@ -49,8 +50,6 @@ int send_and_wait(const send_call &call, send_mode how, p2p_operation &op) noexc
     return error;
 }
 
-constexpr failure null_request{MPI_ERR_ARG, "request is null"};
-
 failure make_complete(std::unique_ptr<p2p_operation> op, MPI_Request &request) noexcept {
     return failure_of(make_complete_request(std::move(op), request));
 }
@@ -64,7 +63,9 @@ failure failure_with(int error_class) noexcept {
     case MPI_ERR_COUNT:
         return {error_class, "count is too large between processes"};
     case MPI_ERR_NO_MEM:
-        return {error_class, "memory is exhausted"};
+        return api::reason::out_of_memory;
+    case MPI_ERR_TYPE:
+        return {error_class, "MPI refuses the datatype between processes: it must be committed"};
     default:
         return {error_class, "MPI has failed to move the data"};
     }
@@ -127,7 +128,7 @@ failure send(const send_call &call, send_mode how) noexcept {
 
 failure isend(const send_call &call, send_mode how, MPI_Request *request) noexcept {
     if (call.wrong || request == nullptr) {
-        return call.wrong ? call.wrong : null_request;
+        return call.wrong ? call.wrong : api::reason::null_request;
     }
     std::unique_ptr<p2p_operation> op(new (std::nothrow) p2p_operation);
     if (op == nullptr || !call.has_peer) {
@@ -169,7 +170,7 @@ failure receive(const receive_call &call, MPI_Status *status) noexcept {
 
 failure ireceive(const receive_call &call, MPI_Request *request) noexcept {
     if (call.wrong || request == nullptr) {
-        return call.wrong ? call.wrong : null_request;
+        return call.wrong ? call.wrong : api::reason::null_request;
     }
     std::unique_ptr<p2p_operation> op(new (std::nothrow) p2p_operation);
     if (op == nullptr) {

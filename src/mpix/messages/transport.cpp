@@ -31,6 +31,15 @@ int class_of(int code) noexcept {
     return code == MPI_SUCCESS ? int{MPI_SUCCESS} : error_class;
 }
 
+// Nobody receives these data. If MPI cannot cancel the send, it ends with the communicator.
+void abandon(MPI_Request &transfer) noexcept {
+    if (mpi::has_ended(transfer)) {
+        return;
+    }
+    table.Cancel(&transfer); // a send needs no lock for that, and this may run inside a poll
+    table.Request_free(&transfer);
+}
+
 base::spin_lock registry_lock;
 std::atomic<int> transports{0};
 std::vector<transport *> &registry() noexcept {
@@ -116,9 +125,11 @@ transport::~transport() {
     stop();
     for (block *each : headers_.messages()) {
         if (each != nullptr && each->request != MPI_REQUEST_NULL) {
-            const std::scoped_lock guard(progress::helper_in_progress);
-            table.Cancel(&each->request);
-            table.Wait(&each->request, MPI_STATUS_IGNORE);
+            {
+                const std::scoped_lock guard(progress::helper_in_progress);
+                table.Cancel(&each->request);
+            }
+            table.Wait(&each->request, MPI_STATUS_IGNORE); // callbacks may run here, and cancel
         }
         if (each != nullptr) {
             give_block(each);
@@ -155,6 +166,16 @@ bool transport::send(int process, const wire_header &header, p2p_operation &send
         give_block(message);
         return true;
     }
+    if (!inside) {
+        // Before the header: the receiver never learns of a message whose data MPI refuses.
+        const auto start = synchronous ? table.Issend : table.Isend;
+        error = class_of(start(send.data.base, static_cast<int>(send.data.count), send.data.type, process,
+                               complete_header.serial, comm_, &send.transfer));
+        if (error != MPI_SUCCESS) {
+            give_block(message);
+            return true;
+        }
+    }
     std::memcpy(message->bytes, &complete_header, sizeof complete_header);
     const std::size_t length = sizeof complete_header + (inside ? static_cast<std::size_t>(send.data.bytes) : 0);
     message->request = MPI_REQUEST_NULL;
@@ -162,42 +183,51 @@ bool transport::send(int process, const wire_header &header, p2p_operation &send
         table.Isend(message->bytes, static_cast<int>(length), MPI_BYTE, process, header_tag, comm_, &message->request));
     if (error != MPI_SUCCESS) {
         give_block(message);
+        if (!inside) {
+            abandon(send.transfer);
+        }
         return true;
     }
-    if (mpi::has_ended(message->request)) {
+    const bool header_has_left = mpi::has_ended(message->request);
+    if (header_has_left) {
         give_block(message);
-    } else {
-        const std::scoped_lock guard(lock_);
-        sending_.push_back(message);
-        under_way_.fetch_add(1);
     }
-    if (inside) {
-        return true;
-    }
-    const auto start = synchronous ? table.Issend : table.Isend;
-    error = class_of(start(send.data.base, static_cast<int>(send.data.count), send.data.type, process,
-                           complete_header.serial, comm_, &send.transfer));
-    if (error != MPI_SUCCESS) {
+    if (header_has_left && inside) {
         return true;
     }
     const std::scoped_lock guard(lock_);
-    moving_.push_back(&send);
-    under_way_.fetch_add(1);
-    return false;
+    if (!header_has_left) {
+        sending_.push_back(message);
+        under_way_.fetch_add(1);
+    }
+    if (!inside) {
+        moving_.push_back(&send);
+        under_way_.fetch_add(1);
+    }
+    return inside;
 }
 
 void transport::start_receive(p2p_operation &receive) noexcept {
     const bool fits = receive.result.error == MPI_SUCCESS;
     const bool has_type =
         !receive.has_request || receive.own_type != MPI_DATATYPE_NULL; // else the user may have freed it
-    int code = MPI_SUCCESS;
+    const auto start = [&](void *base, MPI_Count count, MPI_Datatype type) noexcept {
+        const int code =
+            table.Irecv(base, static_cast<int>(count), type, receive.process, receive.serial, comm_, &receive.transfer);
+        if (code != MPI_SUCCESS) {
+            receive.result.error = class_of(code);
+        }
+        return code == MPI_SUCCESS;
+    };
+    bool started = false;
     if (fits && receive.data.contiguous() && receive.result.bytes <= INT_MAX) {
-        code = table.Irecv(receive.data.row, static_cast<int>(receive.result.bytes), MPI_BYTE, receive.process,
-                           receive.serial, comm_, &receive.transfer);
+        started = start(receive.data.row, static_cast<MPI_Count>(receive.result.bytes), MPI_BYTE);
     } else if (fits && has_type && receive.data.count <= INT_MAX) {
-        code = table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
-                           receive.serial, comm_, &receive.transfer);
-    } else { // the message is longer than the buffer, or there is no datatype: `room` gets it first
+        started = start(receive.data.base, receive.data.count, receive.data.type);
+    }
+    // The message is longer than the buffer, there is no datatype, or MPI refuses it: `room` gets the message first.
+    // The sender waits until it is received.
+    if (!started) {
         const std::uint64_t bytes = std::min<std::uint64_t>(receive.result.bytes, INT_MAX);
         if (fits && bytes < receive.result.bytes) {
             receive.result.error = MPI_ERR_COUNT;
@@ -207,12 +237,10 @@ void transport::start_receive(p2p_operation &receive) noexcept {
         if (receive.room == nullptr) {
             std::abort();
         }
-        code = table.Irecv(receive.room, static_cast<int>(bytes), MPI_BYTE, receive.process, receive.serial, comm_,
-                           &receive.transfer);
+        started = start(receive.room, static_cast<MPI_Count>(bytes), MPI_BYTE);
     }
-    if (code != MPI_SUCCESS) { // no data come
+    if (!started) { // no data come
         std::free(std::exchange(receive.room, nullptr));
-        receive.result.error = class_of(code);
         receive.result.bytes = 0;
         complete(receive);
         return;

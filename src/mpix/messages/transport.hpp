@@ -3,7 +3,8 @@
 //
 // Each message is a message of MPI with tag 0: a header that names the receiver, and data of up to a block. Larger
 // data, and those of synchronous sends, are a second message of MPI, whose tag is the serial number in the header. The
-// receiver asks for it once the header is matched, with the user's own buffer and datatype: MPI moves the data.
+// receiver asks for it once the header is matched, with the user's own buffer and datatype: MPI moves the data. Their
+// send is started before that of the header, so what a header announces comes.
 //
 // Some receives for headers are posted, in a ring. MPI matches them in the order of their posting, and poll() looks at
 // the oldest only, so the messages of a sender are pushed to their endpoint in the order of their sending. A receive

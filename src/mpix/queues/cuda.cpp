@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/queues/cuda.hpp"
 
+#include "core/api/errors.hpp"
 #include "core/mpi/gpu.hpp"
 
 #include <dlfcn.h>
@@ -311,7 +312,7 @@ thence_queue open_cuda_stream(void *cuda_stream, const char *&why) noexcept {
     }
     auto *made = new (std::nothrow) cuda_queue{cuda_stream, context};
     if (made == nullptr) {
-        why = "memory is exhausted";
+        why = api::reason::out_of_memory.text;
         return {};
     }
     return {has_memory_operations(*made) ? &with_memory_operations : &with_host_functions, made};

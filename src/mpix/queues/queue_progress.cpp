@@ -131,7 +131,7 @@ void queue::attach(item &it) noexcept {
         code = continuation::attach_single(it.request, callback, how, &it.status, cr, &flag);
     } else {
         code = continuation::attach(1, &it.request, callback, how, &it.status,
-                                    *continuation::continuation_request::from(cr), &flag);
+                                    *continuation::continuation_request::of_handle(cr), &flag);
     }
     if (code == continuation::out_of_memory) { // MPI has the operation, and only its completion lets the queue go on
         code = mpi::table.Wait(&it.request, &it.status);

@@ -84,7 +84,7 @@ void report_not_begun() noexcept {
     }
 }
 
-constexpr continuation::finalize_functions at_finalize{nullptr, &report_not_begun};
+constinit continuation::finalize_functions at_finalize{nullptr, &report_not_begun};
 
 } // namespace
 
@@ -97,7 +97,7 @@ bool add_queue(queue &added) noexcept {
             return false;
         }
         if (!progress::add_source(as_source)) {
-            continuation::continuation_request::from(made->handle())->free_handle();
+            continuation::continuation_request::of_handle(made->handle())->free_handle();
             return false;
         }
         cr = made->handle();
@@ -118,7 +118,7 @@ void remove_queue(queue &removed) noexcept {
     ++removals;
     if (all == nullptr) {
         progress::remove_source(as_source);
-        if (auto *request = continuation::continuation_request::from(cr); request != nullptr) {
+        if (auto *request = continuation::continuation_request::of_handle(cr); request != nullptr) {
             request->free_handle();
         }
         cr = MPI_REQUEST_NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multiplex communicators from their creation to their end: the attribute, and the groups of this process.
+#include "core/api/errors.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
@@ -119,7 +120,7 @@ void finalize() noexcept {
     groups().clear();
 }
 
-constexpr continuation::finalize_functions at_finalize{nullptr, &finalize};
+constinit continuation::finalize_functions at_finalize{nullptr, &finalize};
 
 // What each process says: how many streams it has, or why it refuses.
 enum refusal : int { negative_count = -1, no_array = -2, no_such_stream = -3, no_source = -4, no_memory = -5 };
@@ -224,7 +225,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     int between_groups = 0;
     table.Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) {
-        return mpi::report_on(comm, call, {MPI_ERR_COMM, "comm is an intercommunicator"});
+        return mpi::report_on(comm, call, api::reason::intercommunicator);
     }
     sweep();
     int processes = 0;

@@ -22,7 +22,6 @@
 namespace thence::api::reason {
 
 inline constexpr failure no_stream{MPI_ERR_ARG, "stream is no stream of this library"};
-inline constexpr failure null_comm{MPI_ERR_COMM, "comm is MPI_COMM_NULL"};
 inline constexpr failure null_newcomm{MPI_ERR_ARG, "newcomm is null"};
 inline constexpr failure queue_refused{MPI_ERR_OTHER, "the queue refused to take the operation"};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/threadcomm/attributes.hpp"
 
+#include "core/api/errors.hpp"
 #include "core/mpi/calls.hpp"
 #include "mpix/threadcomm/message_calls.hpp"
 
@@ -48,7 +49,7 @@ int get_attribute(communicator &comm, int keyval, void *value, int *flag) noexce
     }
     if (me->attributes == MPI_COMM_NULL) {
         if (flag == nullptr) {
-            return fail(comm.handle, "MPI_Comm_get_attr", MPI_ERR_ARG, "flag is null");
+            return fail(comm.handle, "MPI_Comm_get_attr", api::reason::null_flag);
         }
         *flag = 0;
         return MPI_SUCCESS;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/mpi/error_code.hpp"
 #include "core/progress/interposed.hpp"
 #include "mpix/messages/endpoint.hpp"
 #include "mpix/messages/transport.hpp"
@@ -129,5 +130,8 @@ int make_self(MPI_Comm like, MPI_Comm &created) noexcept;
 
 // Reports an error of this class through the error handler of the communicator and returns its code.
 THENCE_INTERNAL int fail(MPI_Comm handle, const char *call, int error_class, const char *why) noexcept;
+inline int fail(MPI_Comm handle, const char *call, const mpi::failure &why) noexcept {
+    return fail(handle, call, why.error_class, why.text);
+}
 
 } // namespace thence::threadcomm

@@ -2,6 +2,7 @@
 // MPIX_Threadcomm_init, _start, _finish and _free.
 #include "mpix/threadcomm/create.hpp"
 
+#include "core/api/errors.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
@@ -98,7 +99,7 @@ void end_roots() noexcept {
     }
 }
 
-constexpr continuation::finalize_functions at_finalize{&report_roots, &end_roots};
+constinit continuation::finalize_functions at_finalize{&report_roots, &end_roots};
 
 void add_root(root_state &added) noexcept {
     const std::scoped_lock guard(mutex);
@@ -175,7 +176,7 @@ int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<in
             with_threads += each > 0 ? 1 : 0;
         }
     } catch (const std::exception &) {
-        why = "memory is exhausted";
+        why = api::reason::out_of_memory.text;
     }
     int failed = why == nullptr ? 0 : 1;
     int any_failed = 1;
@@ -198,7 +199,7 @@ int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<in
                 why = made.entered ? nullptr : "too many thread communicators exist";
             }
         } catch (const std::exception &) {
-            why = "memory is exhausted";
+            why = api::reason::out_of_memory.text;
         }
         failed = why == nullptr ? 0 : 1;
         code = table.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm);
@@ -237,7 +238,7 @@ mpi::extension_facts facts() noexcept {
 
 int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexcept {
     if (comm == MPI_COMM_NULL) {
-        return fail(comm, call, MPI_ERR_COMM, "comm is MPI_COMM_NULL");
+        return fail(comm, call, api::reason::null_comm);
     }
     if (created == nullptr) {
         return fail(comm, call, MPI_ERR_ARG, "newthreadcomm is null");
@@ -248,7 +249,7 @@ int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexce
     int between_groups = 0;
     table.Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) {
-        return fail(comm, call, MPI_ERR_COMM, "comm is an intercommunicator");
+        return fail(comm, call, api::reason::intercommunicator);
     }
     int rank = 0;
     int processes = 0;
@@ -272,7 +273,7 @@ int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexce
             code = make_root(call, comm, threads, all, rank, created);
         }
     } catch (const std::exception &) {
-        code = fail(comm, call, MPI_ERR_NO_MEM, "memory is exhausted");
+        code = fail(comm, call, api::reason::out_of_memory);
     }
     if (code != MPI_SUCCESS && in_use) {
         messages::end_use();

@@ -5,6 +5,7 @@
 // All ranks of the parent exchange color, key and a context twice. Between the two, the lowest rank of each new
 // communicator in a process makes the object and its handle, which the second exchange tells the other threads of
 // that process. So no rank returns before every process can receive messages for the new communicator.
+#include "core/api/errors.hpp"
 #include "mpix/threadcomm/create.hpp"
 
 #include "core/mpi/calls.hpp"
@@ -137,7 +138,7 @@ int derived(const char *call, communicator &comm, std::int64_t color, std::int64
     try {
         code = derive(call, comm, *me, color, with_attributes ? me->rank : key, made, attributes, created);
     } catch (const std::exception &) {
-        code = fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
+        code = fail(comm.handle, call, api::reason::out_of_memory);
     }
     if (code != MPI_SUCCESS && attributes != MPI_COMM_NULL) {
         table.Comm_free(&attributes);
@@ -176,7 +177,7 @@ int dup(const char *call, communicator &comm, MPI_Comm *created) noexcept {
 
 int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *request) noexcept {
     if (request == nullptr) {
-        return fail(comm.handle, call, MPI_ERR_ARG, "request is null");
+        return fail(comm.handle, call, api::reason::null_request);
     }
     if (const int code = derived(call, comm, 0, 0, created, true); code != MPI_SUCCESS) {
         return code;
@@ -257,7 +258,7 @@ int compare(const communicator *one, const communicator *other, int *result) noe
     try {
         *result = same_ranks(*one, *other) ? MPI_CONGRUENT : same_members(*one, *other) ? MPI_SIMILAR : MPI_UNEQUAL;
     } catch (const std::exception &) {
-        return fail(known.handle, "MPI_Comm_compare", MPI_ERR_NO_MEM, "memory is exhausted");
+        return fail(known.handle, "MPI_Comm_compare", api::reason::out_of_memory);
     }
     return MPI_SUCCESS;
 }

@@ -2,6 +2,7 @@
 // Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an
 // entry of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the
 // handles of continuation requests, see core/continuation/handle.hpp).
+#include "core/api/errors.hpp"
 #include "mpix/threadcomm/message_calls.hpp"
 
 #include "core/base/free_list.hpp"
@@ -141,7 +142,7 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     communicator &comm = *owner.comm;
     std::unique_ptr<messages::p2p_operation> op(new (std::nothrow) messages::p2p_operation);
     if (op == nullptr) {
-        return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
+        return fail(comm.handle, call, api::reason::out_of_memory);
     }
     if (messages::failure wrong; !describe(into, op->data, wrong)) {
         return report(comm, call, wrong);

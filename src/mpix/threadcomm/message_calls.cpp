@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/threadcomm/message_calls.hpp"
 
+#include "core/api/errors.hpp"
 #include "mpix/messages/waiting.hpp"
 
 #include <memory>
@@ -135,7 +136,7 @@ int isend_receive(const char *call, communicator &comm, const message_arguments 
     const messages::receive_call receiving = checked_receive(comm, received);
     messages::failure wrong = receiving.wrong;
     if (!wrong && request == nullptr) {
-        wrong = {MPI_ERR_ARG, "request is null"};
+        wrong = api::reason::null_request;
     }
     wrong = wrong ? wrong : send(checked_send(comm, sent), mode::buffered);
     return report(comm, call, wrong ? wrong : ireceive(receiving, request));

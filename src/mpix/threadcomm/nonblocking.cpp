@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/threadcomm/nonblocking.hpp"
 
+#include "core/api/errors.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/type_dup.hpp"
 
@@ -21,7 +22,7 @@ void nonblocking::end() noexcept {
 int fail_at_end(const collective_call &call, int error_class) noexcept {
     return fail(call.comm.handle, call.name, error_class,
                 error_class == MPI_ERR_NO_MEM
-                    ? "memory is exhausted"
+                    ? api::reason::out_of_memory.text
                     : "a count, a datatype or the operation does not fit, or the data could not be moved");
 }
 

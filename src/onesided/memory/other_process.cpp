@@ -12,16 +12,16 @@ namespace {
 using copy_call = ssize_t(pid_t, const iovec *, unsigned long, const iovec *, unsigned long, unsigned long);
 
 // One call copies at most about 2 GiB.
-bool copy_all(copy_call *copy, int process, unsigned char *here, std::uintptr_t there, std::size_t bytes) noexcept {
+bool copy_all(copy_call *copy, int process, unsigned char *own, std::uintptr_t of_process, std::size_t bytes) noexcept {
     while (bytes != 0) {
-        const iovec local{here, bytes};
-        const iovec remote{reinterpret_cast<void *>(there), bytes};
+        const iovec local{own, bytes};
+        const iovec remote{reinterpret_cast<void *>(of_process), bytes};
         const ssize_t copied = copy(process, &local, 1, &remote, 1, 0);
         if (copied <= 0) {
             return false;
         }
-        here += copied;
-        there += static_cast<std::uintptr_t>(copied);
+        own += copied;
+        of_process += static_cast<std::uintptr_t>(copied);
         bytes -= static_cast<std::size_t>(copied);
     }
     return true;
@@ -37,8 +37,8 @@ std::uint64_t hash_of(std::uint64_t hash, const char *text) noexcept { // FNV-1a
 } // namespace
 
 bool write_to(int process, std::uintptr_t to, const void *from, std::size_t bytes) noexcept {
-    auto *const here = static_cast<unsigned char *>(const_cast<void *>(from)); // the call only reads it
-    return copy_all(&process_vm_writev, process, here, to, bytes);
+    auto *const own = static_cast<unsigned char *>(const_cast<void *>(from)); // the call only reads it
+    return copy_all(&process_vm_writev, process, own, to, bytes);
 }
 
 bool read_from(int process, std::uintptr_t from, void *to, std::size_t bytes) noexcept {

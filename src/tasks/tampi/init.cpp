@@ -143,7 +143,7 @@ int TAMPI_Init(int required, int *provided) {
         return fail(call, auto_init);
     }
     if (!mpi_was_initialized() || mpi_was_finalized()) {
-        return fail(call, {MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"});
+        return fail(call, thence::api::reason::mpi_inactive);
     }
     if (started_by_hand) {
         return fail(call, {MPI_ERR_OTHER, "TAMPI_Init was called already"});

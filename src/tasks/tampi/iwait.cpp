@@ -140,7 +140,7 @@ extern "C" {
 
 int TAMPI_Iwait(MPI_Request *request, MPI_Status *status) {
     if (request == nullptr) {
-        return fail("TAMPI_Iwait", {MPI_ERR_ARG, "request is null"});
+        return fail("TAMPI_Iwait", thence::api::reason::null_request);
     }
     if (*request == MPI_REQUEST_NULL) {
         return MPI_SUCCESS;

@@ -41,7 +41,7 @@ public:
 
 private:
     [[gnu::noinline]] bool run_due() noexcept {
-        const timer_time time = now();
+        const timer_time time = read_monotonic_clock();
         bool ran = false;
         while (earliest_.load(std::memory_order_relaxed) <= time) {
             timer *due = nullptr;

@@ -110,6 +110,29 @@ TEST_P(finalizing, finalize_runs_nothing_that_only_a_test_may_run) {
     EXPECT_EXIT(complete_but_not_run(GetParam(), THENCE_CR_POLL_ONLY), ::testing::ExitedWithCode(0), "MPI_Finalize");
 }
 
+// More than there are rooms above; each is called once in each of the two phases, also if it is added twice.
+[[noreturn]] void many_functions(const variant &v) {
+    static int finalizing = 0;
+    static int torn_down = 0;
+    library l(v);
+    MPI_Request c = MPI_REQUEST_NULL;
+    thence_cr_create(0, -1, MPI_INFO_NULL, &c);
+    thence_free(&c);
+    static thence::continuation::finalize_functions all[20];
+    for (auto &each : all) {
+        each = {[]() noexcept { ++finalizing; }, []() noexcept { ++torn_down; }};
+        thence::continuation::add_finalize_functions(each);
+    }
+    thence::continuation::add_finalize_functions(all[3]);
+    world.finalize();
+    require(finalizing == 20 && torn_down == 20, "each is called once in each phase");
+    std::_Exit(0);
+}
+
+TEST_P(finalizing, finalize_calls_the_functions_of_all_rooms_that_were_added) {
+    EXPECT_EXIT(many_functions(GetParam()), ::testing::ExitedWithCode(0), "^$");
+}
+
 [[noreturn]] void with_helper(const variant &v) {
     library l(v);
     MPI_Request c = MPI_REQUEST_NULL;

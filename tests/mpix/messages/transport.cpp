@@ -21,6 +21,7 @@ using thence::mpi::table;
 constexpr std::size_t large = 100'000;
 bool refuse_headers = false;
 decltype(table.Irecv) fakes_irecv = nullptr;
+decltype(table.Isend) fakes_isend = nullptr;
 
 int isend(const void *, int, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request *request) {
     *request = MPI_REQUEST_NULL;
@@ -117,6 +118,65 @@ TEST_F(transports, a_send_that_mpi_refuses_is_an_error) {
             EXPECT_EQ(error, headers || bytes == large ? MPI_ERR_INTERN : MPI_SUCCESS);
         }
     }
+}
+
+// Else the receiver would wait for the data.
+TEST_F(transports, a_receiver_does_not_learn_of_a_send_whose_data_mpi_refuses) {
+    transport t(comm, &to_data, &here);
+    ASSERT_EQ(t.begin(), MPI_SUCCESS);
+    const std::vector<unsigned char> data(large);
+    fakes_isend = table.Isend;
+    table.Isend = [](const void *at, int count, MPI_Datatype type, int to, int tag, MPI_Comm on, MPI_Request *request) {
+        return tag == 0 ? fakes_isend(at, count, type, to, tag, on, request) : int{MPI_ERR_TYPE};
+    };
+    p2p_operation op;
+    op.data = bytes_at(data.data(), large);
+    int error = MPI_SUCCESS;
+    EXPECT_TRUE(t.send(0, {}, op, false, error));
+    EXPECT_EQ(error, MPI_ERR_TYPE);
+    thence::fake::world.progress();
+    t.poll();
+    EXPECT_FALSE(here.any_arrived());
+    EXPECT_FALSE(t.any_under_way());
+}
+
+TEST_F(transports, data_whose_header_mpi_refuses_are_not_waited_for) {
+    transport t(comm, &to_data, &here);
+    const std::vector<unsigned char> data(large);
+    fakes_isend = table.Isend;
+    table.Isend = [](const void *at, int count, MPI_Datatype type, int to, int tag, MPI_Comm on, MPI_Request *request) {
+        return tag != 0 ? fakes_isend(at, count, type, to, tag, on, request) : int{MPI_ERR_INTERN};
+    };
+    p2p_operation op;
+    op.data = bytes_at(data.data(), large);
+    int error = MPI_SUCCESS;
+    EXPECT_TRUE(t.send(0, {}, op, false, error));
+    EXPECT_EQ(error, MPI_ERR_INTERN);
+    EXPECT_EQ(op.transfer, MPI_REQUEST_NULL);
+    EXPECT_FALSE(t.any_under_way());
+}
+
+// The sender waits until its data are received.
+TEST_F(transports, data_are_received_although_mpi_refuses_the_buffer_of_the_receiver) {
+    transport t(comm, &to_data, &here);
+    static std::vector<unsigned char> data(large);
+    table.Irecv = [](void *at, int count, MPI_Datatype type, int from, int tag, MPI_Comm on, MPI_Request *request) {
+        return at == data.data() ? int{MPI_ERR_TYPE} : note_irecv(at, count, type, from, tag, on, request);
+    };
+    p2p_operation op;
+    op.data = bytes_at(data.data(), large);
+    op.remote = &t;
+    op.process = 0;
+    op.serial = 1;
+    op.result.bytes = large;
+    t.start_receive(op);
+    EXPECT_FALSE(op.done) << "until the data have come";
+    EXPECT_EQ(noted.buffer, op.room);
+    EXPECT_EQ(noted.count, int{large});
+    table.Irecv = &irecv; // no header comes
+    t.poll();
+    EXPECT_TRUE(op.done);
+    EXPECT_EQ(op.result.error, MPI_ERR_TYPE);
 }
 
 TEST_F(transports, a_receive_that_mpi_refuses_ends_with_an_error) {

@@ -75,9 +75,9 @@ inline void report_slow_task(timer_time took, std::string_view function) noexcep
  *          task, for the report. */
 template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexcept {
     static std::atomic<timer_time> longest{0};
-    const timer_time started = now();
+    const timer_time started = read_monotonic_clock();
     go();
-    const timer_time took = now() - started;
+    const timer_time took = read_monotonic_clock() - started;
     timer_time reported = longest.load(std::memory_order_relaxed);
     while (took >= limit && took >= 2 * reported) {
         if (longest.compare_exchange_weak(reported, took, std::memory_order_relaxed)) {

@@ -34,7 +34,7 @@ private:
 
 inline constexpr timer_time never = INT64_MAX;
 
-inline timer_time now() noexcept {
+inline timer_time read_monotonic_clock() noexcept {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<timer_time>(time.tv_sec) * 1000000000 + time.tv_nsec;
