@@ -17,7 +17,8 @@
  *  Loops of Thence that poll pause in this way: blocking calls that must not block in MPI, and the adapters to OpenMP,
  *  oneTBB, Boost.Fiber, threads and pools. Two do otherwise. The helper thread spins for up to 25 milliseconds before
  *  it sleeps, and adjusts its sleeps to the processor time that they use. Blocking calls under `THENCE_WAIT=sleep` or
- *  `yield` test 4 times, then yield for up to 200 microseconds, then sleep for up to 2 milliseconds at a time.
+ *  `yield` test 4 times, then yield, with `sleep` for 50 microseconds to 1.6 milliseconds, as they have learnt how long
+ *  they usually wait, then sleep for up to 2 milliseconds at a time.
  *
  *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it spins, with a pause
  *  instruction between polls, for up to 50 microseconds, which is longer than a message usually takes. Then it sleeps.
