@@ -264,6 +264,20 @@ def ranks_that_wait_leave_the_processor(given):
     assert any(used("spin", "recv")["recv"] > 2 * found["recv"] for _ in range(4)), found
 
 
+def ranks_wait_as_they_are_told(given):
+    """Which calls of the system a rank makes in libthence while it waits in MPI_Recv. What MPI calls does not count."""
+    def made(how):
+        done = given.on_ranks(2, f"--wait={how}", "--", given.beside("waiting_program"), "recv", "400")
+        assert done.returncode == 0, done
+        return [int(number) for number in re.search(r"of Thence in recv: (\d+) yields, (\d+) sleeps", done.stdout).groups()]
+
+    yields, sleeps = made("yield")
+    assert yields > 5 and sleeps == 0, (yields, sleeps)  # beside threads that compute each yield takes a time slice
+    yields, sleeps = made("sleep")
+    assert sleeps > 20, (yields, sleeps)
+    assert made("spin") == [0, 0]
+
+
 def ranks_that_wait_in_different_ways_agree(given):
     """Blocking collectives match only if all ranks do them in the same way: then as MPI does."""
     program = given.beside("waiting_program")
