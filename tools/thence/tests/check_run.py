@@ -423,11 +423,12 @@ def program_with_MPI_Init_is_told_single(given):
 
 
 def options_set_variables(given):
-    all_of_them = given.variables("--progress", "--wait=sleep", "--stall", "30s", "--trace", "it's a 'name'")
+    all_of_them = given.variables("--progress", "--progress-cpu", "0-3,8", "--wait=sleep", "--stall", "30s", "--trace",
+                                  "it's a 'name'")
     library = all_of_them.pop("LD_PRELOAD")
     assert Path(library).name.startswith(f"lib{Path(given.thence).name}.so."), library
-    assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_WAIT": "sleep", "THENCE_STALL": "30s",
-                           "THENCE_TRACE": "it's a 'name'"}, all_of_them
+    assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_PROGRESS_CPU": "0-3,8", "THENCE_WAIT": "sleep",
+                           "THENCE_STALL": "30s", "THENCE_TRACE": "it's a 'name'"}, all_of_them
     assert given.variables("--", given.program) == {"LD_PRELOAD": library}
     assert given.variables(given.program, "--stall") == {"LD_PRELOAD": library}
 
@@ -698,11 +699,13 @@ def a_name_that_ld_preload_cannot_have_is_refused(given):
 
 def wrong_usage_is_told(given):
     for words in ([], ["--"], ["--wait", "never", "--", "true"], ["--no-such-option", "--", "true"], ["--stall"],
-                  ["--stall", "soon", "--", "true"]):
+                  ["--stall", "soon", "--", "true"], ["--progress-cpu"], ["--progress-cpu", "3-1", "--", "true"],
+                  ["--progress", "--progress-cpu", "0,many", "--", "true"]):
         done = given.run(*words)
         assert done.returncode == 2 and done.stderr and not done.stdout, (words, done)
     assert "name the program that shall run" in given.run("--progress").stderr
     assert "THENCE_STALL=soon: not a duration" in given.run("--stall", "soon", "--", "true").stderr
+    assert "THENCE_PROGRESS_CPU=many: no list of processors" in given.run("--progress-cpu=many", "--", "true").stderr
 
 
 if __name__ == "__main__":
