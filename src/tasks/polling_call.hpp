@@ -23,6 +23,9 @@ struct polling_call {
         if (is_listed()) [[unlikely]] {
             unlist();
         }
+        if (ends != nullptr) [[unlikely]] {
+            ends(*this);
+        }
     }
     polling_call &operator=(polling_call &&) = delete;
 
@@ -38,6 +41,8 @@ struct polling_call {
     const void *where;
     unsigned turns = 0; // tests so far
     thence_backoff backoff = progress::backoff_with(100'000, 1000);
+    // Called when the call ends, if whoever waits has set it.
+    void (*ends)(const polling_call &call) noexcept = nullptr;
     thence_task task{};           // set while it is listed, as the others below
     std::uint32_t since = 0;      // coarse milliseconds
     polling_call *next = nullptr; // was listed later

@@ -13,6 +13,7 @@
 #include "core/progress/progress.hpp"
 #include "interpose/waiting/report.hpp"
 #include "interpose/waiting/test_until_complete.hpp"
+#include "interpose/waiting/usual_wait.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,7 @@ namespace thence::interpose {
 
 std::atomic<bool> waits_leave_the_processor{false};
 std::atomic<bool> all_ranks_leave_the_processor{false};
+constinit usual_wait usual_wait_of_process;
 
 namespace {
 
@@ -43,28 +45,44 @@ bool applies() noexcept {
 // A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor.
 // Beside a thread that computes a yield costs a time slice: after one that did, no call yields for 16 times as long as
 // that yield lasted. Then it sleeps, the longer the longer it has waited: a message that comes soon is found soon, and
-// a rank that waits for seconds uses about a fortieth of a processor.
+// a rank that waits for seconds uses about a fortieth of a processor. How long it yields, and how long it sleeps at
+// most, depends on how long calls of this process usually wait.
 constexpr unsigned tests_without_pause = 4;
-constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
 constexpr nanoseconds longest_slice = 10'000'000; // a longer yield has other reasons
 constexpr nanoseconds times_a_slow_yield = 16;
-constexpr nanoseconds short_sleep = 35'000;
-constexpr nanoseconds long_sleep = 2'000'000;
-constexpr nanoseconds part = 1000; // of the time waited
 
 std::atomic<nanoseconds> may_yield{0}; // from this time on
 
+// A wait that is long since another program had the processor says nothing about other ranks, so it is not learnt
+// unless it is much longer than that.
+void has_lost_its_processor(const polling_call &call) noexcept {
+    const nanoseconds waited = base::read_clock() - call.backoff.since;
+    if (waited >= times_a_slow_yield * longest_slice) {
+        usual_wait_of_process.learn(waited);
+    }
+}
+
+void has_waited(const polling_call &call) noexcept {
+    const nanoseconds now = base::read_clock();
+    if (now - call.backoff.due > slice) {
+        has_lost_its_processor(call);
+    } else {
+        usual_wait_of_process.learn(now - call.backoff.since);
+    }
+}
+
 // @return when it was back; 0: it has not yielded.
-nanoseconds yield(nanoseconds now, nanoseconds waited) noexcept {
+nanoseconds yield(polling_call &call, nanoseconds now, nanoseconds waited) noexcept {
     const bool always = yields.load(std::memory_order_relaxed);
-    if (!always && (waited >= yields_for || now < may_yield.load(std::memory_order_relaxed))) {
+    if (!always && (waited >= yield_time(call.backoff.usual) || now < may_yield.load(std::memory_order_relaxed))) {
         return 0;
     }
     sched_yield();
     const nanoseconds back = base::read_clock();
     if (back - now > slice) {
         may_yield.store(back + times_a_slow_yield * std::min(back - now, longest_slice), std::memory_order_relaxed);
+        call.ends = &has_lost_its_processor;
     }
     return back;
 }
@@ -79,13 +97,15 @@ void pause(polling_call &call) noexcept {
     if (backoff.since == 0) {
         backoff.since = backoff.due = now;
         backoff.misses = backoff.spins + 1; // it has spun
+        backoff.usual = usual_wait_of_process.length();
+        call.ends = &has_waited;
     }
     const nanoseconds waited = now - backoff.since;
-    if (const nanoseconds back = yield(now, waited); back != 0) {
+    if (const nanoseconds back = yield(call, now, waited); back != 0) {
         backoff.due = back; // what it has lost by the yield says nothing about sleeps
         return;
     }
-    backoff.longest = std::clamp(waited / part, short_sleep, long_sleep);
+    backoff.longest = longest_sleep(waited, backoff.usual);
     progress::pause_and_catch_up(backoff);
 }
 

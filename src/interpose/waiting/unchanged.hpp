@@ -16,6 +16,9 @@ extern THENCE_INTERNAL const wait_strategy leaving_the_processor;
 extern THENCE_INTERNAL std::atomic<bool> waits_leave_the_processor;
 // The same for all ranks of MPI_COMM_WORLD, so a nonblocking collective may stand for a blocking one, or before it.
 extern THENCE_INTERNAL std::atomic<bool> all_ranks_leave_the_processor;
+// What calls that wait in this way have learnt.
+class usual_wait;
+extern THENCE_INTERNAL usual_wait usual_wait_of_process;
 
 THENCE_INTERNAL void wait_for_ranks_asleep(MPI_Comm comm) noexcept;
 // Before a call that all ranks of the communicator make, and that waits for them inside MPI. If the waits of all ranks

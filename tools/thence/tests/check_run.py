@@ -275,6 +275,20 @@ def ranks_that_wait_leave_the_processor(given):
     assert any(used("spin", "recv")["recv"] > 2 * found["recv"] for _ in range(4)), found
 
 
+def ranks_wait_as_they_are_told(given):
+    """Which calls of the system a rank makes in libthence while it waits in MPI_Recv. What MPI calls does not count."""
+    def made(how):
+        done = given.on_ranks(2, f"--wait={how}", "--", given.beside("waiting_program"), "recv", "400")
+        assert done.returncode == 0, done
+        return [int(number) for number in re.search(r"of Thence in recv: (\d+) yields, (\d+) sleeps", done.stdout).groups()]
+
+    yields, sleeps = made("yield")
+    assert yields > 5 and sleeps == 0, (yields, sleeps)  # beside threads that compute each yield takes a time slice
+    yields, sleeps = made("sleep")
+    assert sleeps > 20, (yields, sleeps)
+    assert made("spin") == [0, 0]
+
+
 def ranks_that_wait_in_different_ways_agree(given):
     """Blocking collectives match only if all ranks do them in the same way: then as MPI does."""
     program = given.beside("waiting_program")
@@ -290,11 +304,11 @@ def ranks_that_wait_in_different_ways_agree(given):
 def unusual_programs_end_as_without(given):
     """The exit status, and how long it takes, with progress, waits that leave the processor and a report."""
     program = given.beside("unusual_program")
-    words = ["--progress", "--wait=sleep", "--report"]
+    all_words = ["--progress", "--wait=sleep", "--report"]
     version = subprocess.run([given.launcher[0], "--version"], capture_output=True, text=True, check=False).stdout
     is_openmpi = "Open MPI" in version or "OpenRTE" in version
 
-    def both_ways(what):
+    def both_ways(what, words=all_words):
         plain, done = (subprocess.run([*given.launcher, "2", *before, program, what], capture_output=True, text=True,
                                       check=False, timeout=60) for before in ([], [given.thence, "run", *words, "--"]))
         assert done.returncode == plain.returncode, (what, plain.returncode, done.returncode, done.stderr, done.stdout)
@@ -309,8 +323,9 @@ def unusual_programs_end_as_without(given):
         assert done.stderr.count("in which files of MPI were open") == (1 if kept_out else 0), (what, done)
         has_sessions = what == "sessions" and b"MPI_Session_init" in Path(program).read_bytes() and done.returncode == 7
         assert done.stderr.count("has used MPI by sessions only") == (2 if has_sessions else 0), (what, done)
-    for what in ("abort", "kill"):  # launchers differ in the status
-        done = both_ways(what)
+    # Launchers differ in the status. In the last two cases rank 1 ends while the other one sleeps in MPI_Recv.
+    for what in ("abort", "kill", "abort-beside", "kill-beside"):
+        done = both_ways(what, ["--wait=sleep"] if "beside" in what else all_words)
         assert done.returncode not in (0, 7), (what, done)
 
 
@@ -460,11 +475,12 @@ def program_with_MPI_Init_is_told_single(given):
 
 
 def options_set_variables(given):
-    all_of_them = given.variables("--progress", "--wait=sleep", "--stall", "30s", "--trace", "it's a 'name'")
+    all_of_them = given.variables("--progress", "--progress-cpu", "0-3,8", "--wait=sleep", "--stall", "30s", "--trace",
+                                  "it's a 'name'")
     library = all_of_them.pop("LD_PRELOAD")
     assert Path(library).name.startswith(f"lib{Path(given.thence).name}.so."), library
-    assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_WAIT": "sleep", "THENCE_STALL": "30s",
-                           "THENCE_TRACE": "it's a 'name'"}, all_of_them
+    assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_PROGRESS_CPU": "0-3,8", "THENCE_WAIT": "sleep",
+                           "THENCE_STALL": "30s", "THENCE_TRACE": "it's a 'name'"}, all_of_them
     assert given.variables("--", given.program) == {"LD_PRELOAD": library}
     assert given.variables(given.program, "--stall") == {"LD_PRELOAD": library}
 
@@ -745,11 +761,13 @@ def a_name_that_ld_preload_cannot_have_is_refused(given):
 
 def wrong_usage_is_told(given):
     for words in ([], ["--"], ["--wait", "never", "--", "true"], ["--no-such-option", "--", "true"], ["--stall"],
-                  ["--stall", "soon", "--", "true"]):
+                  ["--stall", "soon", "--", "true"], ["--progress-cpu"], ["--progress-cpu", "3-1", "--", "true"],
+                  ["--progress", "--progress-cpu", "0,many", "--", "true"]):
         done = given.run(*words)
         assert done.returncode == 2 and done.stderr and not done.stdout, (words, done)
     assert "name the program that shall run" in given.run("--progress").stderr
     assert "THENCE_STALL=soon: not a duration" in given.run("--stall", "soon", "--", "true").stderr
+    assert "THENCE_PROGRESS_CPU=many: no list of processors" in given.run("--progress-cpu=many", "--", "true").stderr
 
 
 if __name__ == "__main__":

@@ -257,6 +257,15 @@ int main(int argc, char **argv) {
         MPI_Request request;
         MPI_Irecv(in, size, MPI_BYTE, (rank + 1) % ranks, 9, MPI_COMM_WORLD, &request);
         raise(SIGKILL);
+    } else if (strcmp(what, "abort-beside") == 0 || strcmp(what, "kill-beside") == 0) {
+        if (rank == 1) { /* the others wait */
+            usleep(300000);
+            if (what[0] == 'k') {
+                raise(SIGKILL);
+            }
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+        MPI_Recv(in, size, MPI_BYTE, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Finalize();
     return right ? 7 : 1;

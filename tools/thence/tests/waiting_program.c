@@ -2,17 +2,46 @@
 /* An MPI program that knows nothing of Thence: rank 1 comes late to calls that rank 0 waits in.
    usage: waiting_program CALL[,CALL...] MILLISECONDS
    A CALL is send, ssend, probe, recv, waitall, barrier, allreduce, dup, window, file or, as the last one, finalize. For
-   each one rank 0 prints the milliseconds of processor time that the call took it. */
+   each one rank 0 prints the milliseconds of processor time that the call took it, and how often Thence has yielded or
+   slept in it. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { size = 1 << 22 };
 static char large[size]; /* a message that must wait for its receiver */
 static int data = 1, other = 0, rank = 0;
+
+static long yields = 0, sleeps = 0;
+
+/* Whether the main thread calls from a library of Thence. */
+static int is_of_thence(const void *where) {
+    Dl_info found;
+    return syscall(SYS_gettid) == getpid() && dladdr(where, &found) != 0 &&
+           strstr(found.dli_fname, "libthence") != NULL;
+}
+
+/* These two stand in place of the system's. */
+int sched_yield(void) {
+    yields += is_of_thence(__builtin_return_address(0));
+    return (int)syscall(SYS_sched_yield);
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left) {
+    sleeps += is_of_thence(__builtin_return_address(0));
+    const int code = clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+    errno = code == 0 ? errno : code;
+    return code == 0 ? 0 : -1;
+}
 
 static double processor_milliseconds(void) {
     struct rusage used;
@@ -121,6 +150,7 @@ int main(int argc, char **argv) {
         }
         MPI_Barrier(MPI_COMM_WORLD);
         const double before = processor_milliseconds();
+        const long yields_before = yields, sleeps_before = sleeps;
         if (rank == 1) {
             const struct timespec pause = {late / 1000, late % 1000 * 1000000};
             nanosleep(&pause, NULL);
@@ -129,6 +159,7 @@ int main(int argc, char **argv) {
         finalized = calls[i].make == finalize;
         if (rank == 0) {
             printf("used %s %.1f ms\n", name, processor_milliseconds() - before);
+            printf("of Thence in %s: %ld yields, %ld sleeps\n", name, yields - yields_before, sleeps - sleeps_before);
             fflush(stdout);
         }
     }
