@@ -27,14 +27,14 @@ COLOURS = {"mpi": "#4c78a8", "forkjoin": "#e4a84c", "tampi": "#72b7b2", "tagaspi
 ONE_THREAD = ("mpi", "callbacks")  # these have as many ranks as the others have threads, and run on simulated ranks
 SIMULATED = "sim:"  # a place that is simulated begins so
 EPILOG = """Where a point of --where is `one`, all ranks are on this machine and use its shared memory. A time such as 50us is two hosts
-with TCP and that one-way delay between them (scripts/two_hosts.py, which needs root); 0us is TCP without a delay.
+with TCP and that one-way delay between them (scripts/two_hosts.py); 0us is TCP without a delay.
 sim:TIME is a simulated cluster with that latency (scripts/simulate.py) and --simulated-ranks ranks, in the variants
 with one thread. There the share is that of the time in which a rank does not compute, and a point is one run, since runs repeat exactly.
 
 --threads T gives each rank T threads. A rank of `mpi` or `callbacks` has one thread, so there are T times as many ranks of these.
 
 examples:
-  sudo scripts/granularity.py build/release --json granularity.json --plot granularity.svg
+  scripts/granularity.py build/release --json granularity.json --plot granularity.svg
   scripts/granularity.py build/release --apps streaming --where one --rounds 3
   scripts/granularity.py build/release --where one --threads 8 --plot granularity.svg
   scripts/granularity.py build/smpi --where sim:2us,sim:20us --plot simulated.svg

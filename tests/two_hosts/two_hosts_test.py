@@ -4,6 +4,7 @@
 is left. Arguments: the launcher, and the program pingpong."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,15 +68,36 @@ class Usage(unittest.TestCase):
                               ("--ranks", "many")):
             self.refused(f"{option}={value}", "--", "true", text=f"argument {option}: '{value}' is no")
 
-    def test_without_root_one_line_says_so(self):
-        other = ["unshare", "--user"] if os.geteuid() == 0 else []  # a user namespace in which root is nobody
-        if other and subprocess.run([*other, "true"], capture_output=True, check=False).returncode != 0:
-            self.skipTest("this kernel has no user namespaces")
-        done = subprocess.run([*other, sys.executable, "-B", SCRIPT, "--", "true"], capture_output=True, text=True, timeout=60,
-                              check=False)
-        self.assertEqual(done.stderr, "two_hosts: skipped: needs root, to make network namespaces\n")
+    def test_who_may_make_no_namespaces_is_told_so_in_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            refuses = os.path.join(folder, "unshare")
+            with open(refuses, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho 'unshare: not permitted' >&2\nexit 1\n")
+            os.chmod(refuses, 0o755)
+            other = ["unshare", "--user"] if os.geteuid() == 0 else []  # a user namespace in which root is nobody
+            if other and subprocess.run([*other, "true"], capture_output=True, check=False).returncode != 0:
+                self.skipTest("this kernel has no user namespaces")
+            done = subprocess.run([*other, "env", f"PATH={folder}:{os.environ['PATH']}", sys.executable, "-B", SCRIPT, "--", "true"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+        self.assertRegex(done.stderr, "^two_hosts: skipped: needs root, since this system lets users make no namespaces "
+                                      r"\(unshare [^\n]*not permitted\)\n$")
         self.assertEqual(done.returncode, 77)
 
+    def test_another_user_than_root_can_have_two_hosts(self):
+        if os.geteuid() != 0 or os.stat("/dev/net/tun").st_mode & 0o6 != 0o6:
+            self.skipTest("only root can become another user, who needs /dev/net/tun")
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            for file in (SCRIPT, PINGPONG):
+                shutil.copy(file, folder)
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-B",
+                                   os.path.join(folder, "two_hosts.py"), "--mpiexec", MPIEXEC, "--",
+                                   os.path.join(folder, os.path.basename(PINGPONG))],
+                                  capture_output=True, text=True, timeout=60, check=False, cwd="/", env={**os.environ, "HOME": "/tmp"})
+        if done.returncode == 77:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("between two-hosts-a and two-hosts-b", done.stdout)
 
     def test_this_machine_can_have_two_hosts_or_one_line_says_why_not(self):
         self.assertIn(CAN_RUN.returncode, (0, 77), CAN_RUN.stderr)
