@@ -35,12 +35,15 @@ TEST_P(open_files, keep_the_helper_out_of_mpi_and_off_the_processor) {
     progress::keep_helper_out();
     progress::let_helper_in();
     const unsigned long long polls = world.progress_calls;
-    const auto used = progress::helper_processor_time();
-    const auto begun = thence::base::read_clock();
-    std::this_thread::sleep_for(200ms);
+    bool off_the_processor = false; // a virtual machine may make single sleeps dear for a while
+    for (int round = 0; round < 5 && !off_the_processor; ++round) {
+        const auto used = progress::helper_processor_time();
+        const auto begun = thence::base::read_clock();
+        std::this_thread::sleep_for(200ms);
+        off_the_processor = progress::helper_processor_time() - used < (thence::base::read_clock() - begun) / 10;
+    }
     EXPECT_EQ(world.progress_calls, polls);
-    EXPECT_LT(progress::helper_processor_time() - used, (thence::base::read_clock() - begun) / 10)
-        << "there is nothing that it could do";
+    EXPECT_TRUE(off_the_processor) << "there is nothing that it could do";
     EXPECT_GE(progress::helper_was_kept_out() - kept_out_before, 200'000'000) << "and still is";
     progress::let_helper_in();
     EXPECT_TRUE(helper_polls());
