@@ -71,7 +71,13 @@ void operation_ended_elsewhere() noexcept {
     if (looks_for_operations()) { // none is counted
         return;
     }
-    std::any_of(all_call_counts.begin(), all_call_counts.end(), [](call_counts &each) { return each.end_one(); });
+    const auto ends_one = [] {
+        return std::any_of(all_call_counts.begin(), all_call_counts.end(),
+                           [](call_counts &each) { return each.end_one(); });
+    };
+    // Meanwhile others may end what it has not reached yet, and begin what it has passed. Then it looks again.
+    while (!ends_one() && operations_outstanding() != 0) {
+    }
 }
 
 bool begin_helper_rest() noexcept {
