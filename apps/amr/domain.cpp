@@ -114,6 +114,7 @@ void Domain::refine(int time) {
     Mesh next = now.next(time, origins);
     // A leaf is first made where its data, or the first part of it, is.
     std::vector<int> makers;
+    makers.reserve(origins.size());
     for (const Origin &origin : origins) {
         makers.push_back(now.leaf(origin.from).owner);
     }

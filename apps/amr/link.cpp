@@ -6,6 +6,7 @@ namespace {
 
 std::vector<MPI_Request> requests_of(const std::vector<Flight> &flights) {
     std::vector<MPI_Request> all;
+    all.reserve(flights.size());
     for (const Flight &f : flights) {
         all.push_back(f.request);
     }

@@ -151,6 +151,7 @@ std::vector<Neighbour> Mesh::neighbours(int i, int face) const {
 // siblings do and their neighbours permit it. Changes only rise: the loop ends.
 std::vector<int> Mesh::changes(int time) const {
     std::vector<int> change;
+    change.reserve(all.size());
     for (const Leaf &leaf : all) {
         change.push_back(wanted(leaf, time) ? (leaf.level < settings->levels ? 1 : 0) : (leaf.level > 0 ? -1 : 0));
     }

@@ -25,7 +25,7 @@ public:
     bool has_values() const { return !u.empty(); }
 
     static double bytes(const ZoneShape &of) {
-        return static_cast<double>(of.cells()) * (3 * components * sizeof(double) + sizeof(Derived));
+        return static_cast<double>(of.cells()) * (sizeof(double) * 3 * components + sizeof(Derived));
     }
 
     // Sets the solution to its start: interpolated between the exact values on the faces.

@@ -94,11 +94,10 @@ void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int o
     const Imbalance::Part part = imbalance->part;
     const int count = part == Imbalance::rank ? ranks : others;
     const std::string member = part == Imbalance::rank ? "rank " : part == Imbalance::zones ? "zone " : "lane ";
-    for (const int m : imbalance->members) {
-        if (m >= count) {
-            throw InputError(option + " '" + imbalance->text + "': there is no " + member + std::to_string(m) +
-                             ", only 0 to " + std::to_string(count - 1));
-        }
+    const auto wrong = std::ranges::find_if(imbalance->members, [&](int m) { return m >= count; });
+    if (wrong != imbalance->members.end()) {
+        throw InputError(option + " '" + imbalance->text + "': there is no " + member + std::to_string(*wrong) +
+                         ", only 0 to " + std::to_string(count - 1));
     }
 }
 

@@ -109,6 +109,7 @@ void run_ults(Run &run, void (*body)(void *)) {
     const Argobots argobots(run.threads);
     std::atomic<int> open = static_cast<int>(run.lanes.size());
     std::vector<Ult> ults;
+    ults.reserve(run.lanes.size());
     for (Lane &lane : run.lanes) {
         ults.push_back({&run, &lane, argobots.cr, &open});
     }

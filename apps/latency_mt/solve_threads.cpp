@@ -8,6 +8,7 @@ namespace latency_mt {
 
 void solve_threads(Run &run) {
     std::vector<std::thread> threads;
+    threads.reserve(run.lanes.size());
     for (Lane &lane : run.lanes) {
         threads.emplace_back([&run, &lane] {
             ping_pong(

@@ -183,7 +183,7 @@ public:
     }
 
 private:
-    static const offload_settings &checked(const offload_settings &given) {
+    static offload_settings checked(const offload_settings &given) {
         detail::check_mpi_is_active("thence::offloader: created");
         if (given.receives < 1 || given.in_flight < 1 || given.workers < 1 || given.metadata_bytes < 1 ||
             !(given.gain > 0) || !(given.late > 0) || !(given.lost_after > 0) || given.emergencies < 1 ||

@@ -122,6 +122,7 @@ TEST(Plan, both_ranks_of_a_message_have_it_alike_and_each_face_arrives_once) {
     constexpr int ranks = 4;
     each_mesh(s, ranks, [&](const Mesh &, const Mesh &mesh, const std::vector<Origin> &) {
         std::vector<amr::Plan> plans;
+        plans.reserve(ranks);
         for (int rank = 0; rank < ranks; ++rank) {
             plans.emplace_back(s, mesh, rank);
         }

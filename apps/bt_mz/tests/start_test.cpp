@@ -38,6 +38,7 @@ struct OneRank {
         Run run{problem, shapes, owner, zones, MPI_COMM_SELF, 0, 1, 1, steps, recorder, bar};
         solve(run);
         std::vector<Norms> norms;
+        norms.reserve(zones.size());
         for (const auto &z : zones) {
             norms.push_back(z->zone.error_norms());
         }

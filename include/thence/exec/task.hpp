@@ -37,8 +37,8 @@ namespace detail {
 
 /** An awaiter or operation that waits for a task. Each function returns the coroutine to resume next. */
 struct task_waiter {
-    std::coroutine_handle<> (*completed)(task_waiter *) noexcept;
-    std::coroutine_handle<> (*stopped)(task_waiter *) noexcept;
+    std::coroutine_handle<> (*completed)(task_waiter *) noexcept = nullptr;
+    std::coroutine_handle<> (*stopped)(task_waiter *) noexcept = nullptr;
 };
 
 struct task_env {
