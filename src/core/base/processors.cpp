@@ -15,6 +15,11 @@ namespace thence::base {
 bool (*scripted_processors)() noexcept = nullptr;
 bool (*scripted_wait_for_processor)() noexcept = nullptr;
 
+long processors() noexcept {
+    static const long online = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+    return online;
+}
+
 namespace {
 
 constexpr nanoseconds valid_for = 1'000'000;
@@ -57,8 +62,7 @@ long long time_without_processor() noexcept {
 }
 
 bool look() noexcept {
-    static const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 && ready_threads() > online;
+    return ready_threads() > processors();
 }
 
 // The newest `looks` bits of taken_at. Two threads may look at once: then one of the two bits is lost.

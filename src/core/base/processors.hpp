@@ -7,6 +7,9 @@
 
 namespace thence::base {
 
+// The number of processors of this machine that are online: 1 or more.
+long processors() noexcept;
+
 // As it was less than a millisecond before `time`, which is now. Reads a file of the system at most once in a
 // millisecond, which takes a few microseconds. False where the system does not tell. Threads: any.
 bool processors_are_taken(nanoseconds time) noexcept;

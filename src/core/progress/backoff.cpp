@@ -26,7 +26,10 @@ constexpr nanoseconds careful_sleep = 30'000; // about a sixth of a processor
 constexpr nanoseconds careful_for = 16;       // times as long as the processor was assumed to be shared, after that
 constexpr nanoseconds shortest_sleep = 3'000; // a shorter one ends before the thread has left its processor
 constexpr nanoseconds longest_if_taken = 100'000;
-constexpr nanoseconds times_its_cost = 4;       // a sleep where processors are taken: a fifth of a processor
+// A sleep where processors are taken: a thread uses a fifth of a processor. If more threads of the process than there
+// are processors sleep, they use a fifth of all processors together: else they would wake each other's processors so
+// often that no completion comes.
+constexpr nanoseconds times_its_cost = 4;
 constexpr nanoseconds part = 8;                 // of the time waited: the length of a sleep
 constexpr nanoseconds most_learnt = 10'000'000; // one long wait does not hide the short ones for ever
 constexpr nanoseconds ms = 1'000'000;
@@ -59,6 +62,7 @@ nanoseconds least_sleep(const thence_backoff &backoff, nanoseconds time) noexcep
 // The processor time of a sleep: 2 to 25 microseconds, on virtual machines most. One in 16 is measured.
 std::atomic<nanoseconds> sleep_cost{0};
 std::atomic<unsigned> sleeps{0};
+std::atomic<long> asleep{0}; // threads of this process
 
 #if !defined(SMPI_H)
 // By default the system may let a thread sleep 50 us longer than asked for, to wake several at once.
@@ -71,7 +75,9 @@ void sleep(nanoseconds time) noexcept {
     const timespec length{time / 1'000'000'000, static_cast<long>(time % 1'000'000'000)};
     const bool measures = sleeps.fetch_add(1, std::memory_order_relaxed) % 16 == 0;
     const nanoseconds before = measures ? base::read_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
+    asleep.fetch_add(1, std::memory_order_relaxed);
     nanosleep(&length, nullptr);
+    asleep.fetch_sub(1, std::memory_order_relaxed);
     if (measures) {
         sleep_cost.store(base::read_clock(CLOCK_THREAD_CPUTIME_ID) - before, std::memory_order_relaxed);
     }
@@ -113,8 +119,9 @@ nanoseconds sleep_from(thence_backoff &backoff, nanoseconds time, nanoseconds wa
     const nanoseconds most = std::max(shortest_sleep, longest);
     nanoseconds length = std::clamp(wanted, std::min(least_sleep(backoff, time), most), most);
     if (base::processors_are_taken(time)) {
-        length =
-            std::max(length, std::min(times_its_cost * sleep_cost.load(std::memory_order_relaxed), longest_if_taken));
+        const nanoseconds others = asleep.load(std::memory_order_relaxed) / base::processors();
+        const nanoseconds alone = times_its_cost * sleep_cost.load(std::memory_order_relaxed);
+        length = std::max(length, (1 + others) * std::min(alone, longest_if_taken));
     }
     backoff.due = time + length;
     return length;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pauses of a thread that polls: their order and bounds. How long a thread really pauses depends on the machine, so
 // the tests shift the times in the state instead of waiting.
+#include "core/base/clock.hpp"
 #include "core/base/processors.hpp"
 
 #include <gtest/gtest.h>
 #include <thence/backoff.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <sys/prctl.h>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -141,21 +146,57 @@ TEST_F(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
     EXPECT_GT(b.shared, 0);
 }
 
+// Pauses so often that one pause in it is measured.
+void measure_a_sleep(thence_backoff &b) {
+    until_sleep(b);
+    for (int i = 0; i < 17; ++i) {
+        thence_backoff_pause(&b);
+    }
+    b.since = b.due; // as if it had just begun to sleep
+}
+
 // It costs some processor time, and its thread displaces one that computes.
 TEST_F(backoff, sleeps_for_several_times_what_that_costs_where_all_processors_are_taken) {
     taken = true;
     thence_backoff b = THENCE_BACKOFF_INIT;
-    until_sleep(b);
-    for (int i = 0; i < 17; ++i) { // one of these is measured
-        thence_backoff_pause(&b);
-    }
-    b.since = b.due; // as if it had just begun to sleep
+    measure_a_sleep(b);
     const std::int64_t beside_others = until_sleep(b);
     taken = false;
     thence_backoff_found(&b);
     b.usual = 0, b.longest = 1000;
     EXPECT_GT(beside_others, until_sleep(b));
     EXPECT_LE(beside_others, 100'000);
+}
+
+// 32 threads that each sleep for 100 us keep two processors busy with nothing else.
+TEST_F(backoff, where_all_processors_are_taken_many_threads_that_sleep_use_no_more_than_one_for_each_processor) {
+    taken = true;
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    measure_a_sleep(b);
+    const std::int64_t alone = until_sleep(b);
+    std::atomic<bool> stop{false};
+    std::vector<std::jthread> sleepers;
+    constexpr long for_each_processor = 4;
+    for (long i = 0; i < for_each_processor * thence::base::processors(); ++i) {
+        sleepers.emplace_back([&stop] {
+            thence_backoff own = THENCE_BACKOFF_INIT;
+            own.longest = 200 * ms;
+            until_sleep(own);
+            pass(own, 10 * second);
+            while (!stop) {
+                thence_backoff_pause(&own);
+            }
+        });
+    }
+    std::int64_t beside_sleepers = 0;
+    for (const std::int64_t begun = thence::base::read_clock();
+         beside_sleepers < for_each_processor * alone && thence::base::read_clock() - begun < 10 * second;) {
+        b.since = b.due;
+        beside_sleepers = until_sleep(b);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    stop = true;
+    EXPECT_GE(beside_sleepers, for_each_processor * alone);
 }
 
 TEST_F(backoff, spins_as_before_when_the_processor_has_not_been_shared_for_40_ms) {
