@@ -36,8 +36,8 @@
  *
  *  While more threads are ready than there are processors, a sleep lasts at least four times as long as the processor
  *  time that it costs, which is measured, up to 100 microseconds, also if `longest` is less. A thread that sleeps for a
- *  short time displaces one that computes each time that it wakes; on virtual machines that costs 20 microseconds. Where
- *  more threads of the process sleep than there are processors, a sleep is longer in proportion. */
+ *  short time displaces one that computes each time that it wakes; on virtual machines that costs 20 microseconds.
+ *  Where more threads of the process sleep than there are processors, a sleep is longer in proportion. */
 
 #include <stdint.h>
 
