@@ -277,17 +277,17 @@ void process_ends() noexcept {
     if (settings.empty()) {
         return;
     }
-    int initialized = 0;
-    if (mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
+    int initialized = 0; // on Intel MPI by a session, too
+    if (has_session.load()) {
+        std::fprintf(stderr,
+                     "thence: the program has used MPI by sessions only, so these settings have had no effect: %s. "
+                     "They begin with MPI_Init or MPI_Init_thread, which a program may call beside MPI_Session_init\n",
+                     settings.c_str());
+    } else if (mpi::table.Initialized(&initialized) == MPI_SUCCESS && initialized != 0) {
         std::fprintf(stderr,
                      "thence: MPI was initialized, and no call has come to libthence, so these settings have had no "
                      "effect: %s. A program that looks MPI's functions up by dlsym() in the library of MPI has to "
                      "load libthence in place of that\n",
-                     settings.c_str());
-    } else if (has_session.load()) {
-        std::fprintf(stderr,
-                     "thence: the program has used MPI by sessions only, so these settings have had no effect: %s. "
-                     "They begin with MPI_Init or MPI_Init_thread, which a program may call beside MPI_Session_init\n",
                      settings.c_str());
     }
 }

@@ -386,15 +386,25 @@ def a_module_of_another_mpi_is_refused(given):
                          done.stderr, re.MULTILINE), done
 
 
+def can_spawn(given, program):
+    """Not with MPICH 4.0 of Debian. Intel MPI does it with a network only."""
+    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    os.environ["I_MPI_FABRICS"] = "shm:ofi"
+    plain = subprocess.run([*given.launcher, "1", program, program], capture_output=True, text=True, check=False, timeout=60)
+    can = plain.returncode == 0 and "cannot spawn" not in plain.stdout
+    if not can:
+        print("this MPI cannot spawn a process, without Thence:", plain)
+    return can
+
+
 def spawned_processes_run_with_it_if_they_are_started_by_it(given):
     """The launcher starts them, with its own environment."""
     program = given.beside("spawning_program")
-    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    if not can_spawn(given, program):
+        return SKIPPED
     for option in ("--progress", "--wait=sleep"):
         for words, expected in (([program], 0), ([given.thence, "run", option, "--", program], 1)):
             done = given.on_ranks(1, option, "--", program, *words)
-            if "cannot spawn" in done.stdout:
-                return SKIPPED
             assert done.returncode == 0 and f"the child has {expected}, the parent 1\n" in done.stdout, (option, done)
     return 0
 
@@ -402,12 +412,11 @@ def spawned_processes_run_with_it_if_they_are_started_by_it(given):
 def spawned_processes_write_files_of_their_own(given):
     """They are ranks of a world of their own, so rank 0 of each would write the same files."""
     program = given.beside("spawning_program")
-    os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    if not can_spawn(given, program):
+        return SKIPPED
     report, trace = given.folder / "report.json", given.folder / "run.%r.json"
     words = [f"--report={report}", f"--trace={trace}", "--", program]
     done = given.on_ranks(1, *words, given.thence, "run", *words)
-    if "cannot spawn" in done.stdout:
-        return SKIPPED
     assert done.returncode == 0 and "the child has 1, the parent 1\n" in done.stdout, done
     own = [json.loads(path.read_text()) for path in (report, given.folder / "run.0.json")]
     spawned = [path for name in ("report", "run.0") for path in given.folder.glob(f"{name}.spawned-*.json")]
