@@ -101,6 +101,9 @@ TEST_F(gaspi_stopped, holds_up_nobody_else) {
     if (size < 3 || std::count(here.begin(), here.end(), true) != size) {
         GTEST_SKIP() << "with two other ranks on this host";
     }
+    if (is_intel_mpi() && only_messages()) {
+        GTEST_SKIP() << "Intel MPI: if a process is stopped inside of MPI_Isend, its receivers get no other message";
+    }
     stopped = static_cast<gaspi_rank_t>(size - 1);
     memory = make(0, size * area);
     std::fill_n(memory + area_of(rank), area, static_cast<unsigned char>(rank + 1));

@@ -4,6 +4,8 @@
 // own rules is left out there, since it could be no reference.
 #pragma once
 
+#include "support.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -145,17 +147,6 @@ private:
         stride = combiner == MPI_COMBINER_VECTOR ? i[2] * extent : stride;
         const MPI_Aint block = i[1] * extent;
         return is_open_mpi ? stride < 0 && -stride <= block : stride < block && -stride < block;
-    }
-
-    // The MPI that runs, which may be another than that of the header (standard ABI).
-    static bool is_intel_mpi() {
-        static const bool is = [] {
-            char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-            int length = 0;
-            MPI_Get_library_version(text, &length);
-            return std::string(text).find("Intel") != std::string::npos;
-        }();
-        return is;
     }
 
     std::vector<int> several(int count, int low, int high) {

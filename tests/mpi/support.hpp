@@ -28,6 +28,12 @@ inline std::string library_version() {
     return text;
 }
 
+// The MPI that runs, which may be another than that of the header (standard ABI).
+inline bool is_intel_mpi() {
+    static const bool is = library_version().find("Intel") != std::string::npos;
+    return is;
+}
+
 // False if this MPI and the header have different values for constants of the standard ABI. The library reports that.
 inline bool constants_agree() {
 #if !defined(MPI_H_ABI)
