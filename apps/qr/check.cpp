@@ -14,6 +14,12 @@ namespace {
 
 using Memory = std::vector<std::vector<double>>;
 
+// Where an element is in its tile, which is stored by columns.
+std::size_t in_tile(int row, int column, int edge) {
+    return static_cast<std::size_t>(column % edge) * static_cast<std::size_t>(edge) +
+           static_cast<std::size_t>(row % edge);
+}
+
 Memory gather(const Run &run) {
     Memory all(run.rank == 0 ? static_cast<std::size_t>(run.sequence.blocks()) : 0);
     for (int b = 0; b < run.sequence.blocks(); ++b) {
@@ -66,7 +72,7 @@ public:
     }
     double value(int row, int column) {
         const int edge = s.shape.tile;
-        return at(row / edge, column / edge)[static_cast<std::size_t>(column % edge * edge + row % edge)];
+        return at(row / edge, column / edge)[in_tile(row, column, edge)];
     }
 
 private:
@@ -101,7 +107,7 @@ Errors check(const Run &run) {
     Product product(s, factors);
     product.apply([&](int row, int column) {
         const std::vector<double> &tile = factors[static_cast<std::size_t>(s.tile(row / h.tile, column / h.tile))];
-        return row <= column ? tile[static_cast<std::size_t>(column % h.tile * h.tile + row % h.tile)] : 0.0;
+        return row <= column ? tile[in_tile(row, column, h.tile)] : 0.0;
     });
     double difference = 0;
     double norm = 0;

@@ -88,9 +88,7 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     bool wants_messages = false;
     for (int i = 0; i < size_ && code == MPI_SUCCESS; ++i) {
         const part_description &said = told_[static_cast<std::size_t>(i)];
-        if (said.number < 0) {
-            code = MPI_ERR_NO_MEM;
-        } else if (created != nullptr && !created->learn(i, said)) {
+        if (said.number < 0 || (created != nullptr && !created->learn(i, said))) {
             code = MPI_ERR_NO_MEM;
         }
         wants_messages = wants_messages || said.of_program != 0;

@@ -16,7 +16,7 @@ namespace thence::interpose {
 constexpr std::int32_t logarithm_of(base::nanoseconds time) noexcept {
     constexpr base::nanoseconds longest = base::nanoseconds{1} << 40; // 18 minutes
     const auto value = static_cast<std::uint64_t>(std::clamp(time, base::nanoseconds{1}, longest));
-    const int power = std::bit_width(value) - 1;
+    const int power = static_cast<int>(std::bit_width(value)) - 1;
     return (power - 1) * 256 + static_cast<std::int32_t>(value << 8 >> power);
 }
 constexpr base::nanoseconds length_of(std::int32_t logarithm) noexcept {

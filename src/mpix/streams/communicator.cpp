@@ -47,7 +47,7 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
 int remove(MPI_Comm, int, void *value, void *) {
     std::unique_ptr<attachment> removed(static_cast<attachment *>(value));
     if (removed->not_begun->load() != 0) {
-        removed.release(); // it stays
+        static_cast<void>(removed.release()); // it stays
         return MPI_ERR_PENDING;
     }
     attribute.changed();
@@ -111,7 +111,7 @@ int create_communicator(MPI_Comm comm, context *stream, MPI_Comm &created) noexc
         return code;
     }
     stream->communicators.fetch_add(1);
-    mine.release(); // the attribute owns it
+    static_cast<void>(mine.release()); // the attribute owns it
     created = fresh;
     return MPI_SUCCESS;
 }

@@ -113,7 +113,7 @@ void finalize() noexcept {
         each->mark_all_freed();
         if (!each->try_end()) {
             each->stop();
-            each.release();
+            static_cast<void>(each.release());
         }
         messages::end_use();
     }

@@ -25,7 +25,10 @@ bool is_predefined(int keyval) noexcept {
 template <class Use> int with_attributes(communicator &comm, const char *call, Use use) noexcept {
     int code = MPI_SUCCESS;
     member *const me = check_self(call, comm, code);
-    if (me != nullptr && me->attributes == MPI_COMM_NULL) {
+    if (me == nullptr) {
+        return code;
+    }
+    if (me->attributes == MPI_COMM_NULL) {
         code = make_self(comm.handle, me->attributes);
     }
     return code == MPI_SUCCESS ? use(me->attributes) : code;

@@ -210,8 +210,8 @@ int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<in
     *created = std::exchange(made.handle, MPI_COMM_NULL);
     made.entered = false;
     add_root(*made.root);
-    made.root.release();
-    made.whole.release();
+    static_cast<void>(made.root.release());
+    static_cast<void>(made.whole.release());
     return MPI_SUCCESS;
 }
 

@@ -153,6 +153,7 @@ bool same_ranks(const communicator &a, const communicator &b) noexcept {
 bool same_members(const communicator &a, const communicator &b) {
     const auto members_of = [](const communicator &c) {
         std::vector<std::pair<int, int>> all;
+        all.reserve(c.process_of.size());
         for (std::size_t i = 0; i < c.process_of.size(); ++i) {
             all.emplace_back(c.process_of[i], c.thread_of[i]);
         }

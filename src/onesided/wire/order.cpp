@@ -13,8 +13,6 @@ namespace thence::wire {
 
 namespace {
 
-using mpi::table;
-
 bool overlap(const unsigned char *a, std::uint64_t bytes_of_a, const unsigned char *b,
              std::uint64_t bytes_of_b) noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(a);

@@ -287,7 +287,6 @@ namespace thence::libthence_pools {
 
 using detail::pool_queue;
 using detail::pool_task;
-using detail::pools_implementation;
 using detail::pools_state;
 using detail::urgency;
 
