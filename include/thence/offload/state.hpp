@@ -105,13 +105,14 @@ public:
             }
             if (away == nullptr) {
                 own_.push_back(std::move(made));
-                left_++; // after what may throw: else a task would be waited for that is nowhere
-                return;
+            } else {
+                away->sent = std::move(made);
             }
-            left_++;
+            left_++; // nothing is thrown any more: else a task would be waited for that is nowhere
         }
-        away->sent = std::move(made);
-        errors_.kept(comm_, [&] { send(*away); });
+        if (away != nullptr) {
+            errors_.kept(comm_, [&] { send(*away); });
+        }
     }
 
     // Makes progress. Throws what has failed.

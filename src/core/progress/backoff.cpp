@@ -27,8 +27,7 @@ constexpr nanoseconds careful_for = 16;       // times as long as the processor 
 constexpr nanoseconds shortest_sleep = 3'000; // a shorter one ends before the thread has left its processor
 constexpr nanoseconds longest_if_taken = 100'000;
 // A sleep where processors are taken: a thread uses a fifth of a processor. If more threads of the process than there
-// are processors sleep, they use a fifth of all processors together: else they would wake each other's processors so
-// often that no completion comes.
+// are processors sleep, they use a fifth of all processors together: else to wake them would take all processors.
 constexpr nanoseconds times_its_cost = 4;
 constexpr nanoseconds part = 8;                 // of the time waited: the length of a sleep
 constexpr nanoseconds most_learnt = 10'000'000; // one long wait does not hide the short ones for ever
@@ -119,9 +118,9 @@ nanoseconds sleep_from(thence_backoff &backoff, nanoseconds time, nanoseconds wa
     const nanoseconds most = std::max(shortest_sleep, longest);
     nanoseconds length = std::clamp(wanted, std::min(least_sleep(backoff, time), most), most);
     if (base::processors_are_taken(time)) {
-        const nanoseconds others = asleep.load(std::memory_order_relaxed) / base::processors();
-        const nanoseconds alone = times_its_cost * sleep_cost.load(std::memory_order_relaxed);
-        length = std::max(length, (1 + others) * std::min(alone, longest_if_taken));
+        const nanoseconds for_one = times_its_cost * sleep_cost.load(std::memory_order_relaxed);
+        const nanoseconds threads_each = 1 + asleep.load(std::memory_order_relaxed) / base::processors();
+        length = std::max(length, threads_each * std::min(for_one, longest_if_taken));
     }
     backoff.due = time + length;
     return length;
