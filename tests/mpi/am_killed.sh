@@ -46,15 +46,10 @@ if [ "$goes_on" ]; then
 fi
 case $code in
 9 | 137) ;; # killed by signal 9, as the launcher says it of the process, or as the shell does
-255)        # Intel MPI 2021.18
-    case $output in
-    *'KILLED BY SIGNAL: 9'*) ;;
-    *) wrong "the launcher should say that a process was killed by signal 9" ;;
-    esac
-    ;;
 *)
     case $code:$output in
-    1:*'is told of an error'*) ;; # before the launcher ended it
+    1:*'is told of an error'*) ;;   # before the launcher ended it
+    255:*'KILLED BY SIGNAL: 9'*) ;; # Intel MPI 2021.18
     *) wrong "the launcher should say that a process was killed (9 or 137)" ;;
     esac
     ;;

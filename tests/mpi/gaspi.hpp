@@ -2,6 +2,7 @@
 // GASPI for the time of one test, and what its tests share.
 #pragma once
 
+#include "onesided.hpp"
 #include "support.hpp"
 
 #include <GASPI_Ext.h>
@@ -51,11 +52,6 @@ protected:
         const auto begun = std::chrono::steady_clock::now();
         call();
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
-    }
-
-    static bool only_messages() {
-        const char *const how = std::getenv("THENCE_ONESIDED");
-        return how != nullptr && std::string(how) == "messages";
     }
 
     // Stops a process of this host. Each of its threads stops when it runs next, which takes long on a busy machine.

@@ -387,7 +387,7 @@ def a_module_of_another_mpi_is_refused(given):
 
 
 def can_spawn(given, program):
-    """Not with MPICH 4.0 of Debian. Intel MPI does it with a network only."""
+    """Not with MPICH 4.0 of Debian. Sets what launchers need for it: Intel MPI does it with a network only."""
     os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
     os.environ["I_MPI_FABRICS"] = "shm:ofi"
     plain = subprocess.run([*given.launcher, "1", program, program], capture_output=True, text=True, check=False, timeout=60)
