@@ -251,6 +251,8 @@ def stages_of(configuration, labels, with_matrix):
     if labels:
         return [(labels, ["-L", pattern(labels), *without])]
     rest = ["-LE", pattern(" ".join([FIRST, *left_out]))]
+    if configuration.mpi == "smpi":  # a program of SimGrid has no other MPI, so none with the fake one
+        return [("", rest)]
     return [(FIRST, ["-L", pattern(FIRST), *without]), ("", rest)]
 
 

@@ -76,6 +76,10 @@ class Selection(unittest.TestCase):
                 for stage in run_tests.stages_of(configuration, labels, True):
                     self.assertNotIn("matrix", " ".join(stage[1]))
 
+    def test_no_simulated_program_is_expected_to_run_on_the_fake_mpi(self):
+        [simulated] = (each for each in run_tests.MATRIX if each.mpi == "smpi")
+        self.assertEqual([labels for labels, _ in run_tests.stages_of(simulated, "", True)], [""])
+
     def test_sanitizers_run_the_tests_that_their_presets_name(self):
         presets = json.loads((PATH.parents[1] / "CMakePresets.json").read_text())
         for configuration in run_tests.SANITIZERS:
