@@ -45,8 +45,10 @@ void waits(measure::work &work) {
     if (hosts != 1) {
         return;
     }
+    const int count = work.quick() ? 30 : 200;
     std::vector<double> found;
-    for (int i = 0; i < (work.quick() ? 30 : 200); ++i) {
+    found.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
         found.push_back(late(work.rank(), 2'000'000LL + 2'000'000LL * (i * 7 % 10))); // not periodic
     }
     work.result("late", measure::median_of(found).value);

@@ -26,6 +26,7 @@ constexpr std::array windows{0, 4, 32}; // of polling; 0: all requests
 // From what each rank has computed of its own tasks in each step.
 double least_seconds(const offload::Run &run) {
     std::vector<double> mine;
+    mine.reserve(run.steps.size());
     for (const thence::offload_step &step : run.steps) {
         mine.push_back(step.computed);
     }

@@ -118,6 +118,7 @@ double round_of(transfer &one, nanoseconds computation, nanoseconds piece) {
 
 double median_round(transfer &one, nanoseconds computation, int rounds, nanoseconds piece = 0) {
     std::vector<double> found;
+    found.reserve(static_cast<std::size_t>(rounds));
     for (int i = 0; i < rounds; ++i) {
         found.push_back(round_of(one, computation, piece));
     }
@@ -154,6 +155,7 @@ struct place {
 
 double median_of(const std::vector<measure::numbers> &found, const std::string &result) {
     std::vector<double> all;
+    all.reserve(found.size());
     for (const measure::numbers &each : found) {
         all.push_back(each.at(result));
     }
@@ -179,6 +181,7 @@ struct compared {
     }
     measure::sample hidden_after() const {
         std::vector<double> all;
+        all.reserve(after.size());
         for (const measure::numbers &each : after) {
             all.push_back(hidden(each.at("together")));
         }
@@ -251,6 +254,7 @@ void compare(measure::session &session, operation kind, long bytes, const place 
     if (!added.passed() && where.delay.empty()) { // limits take time, so they are measured only beside a missed bar
         one.threads = measure::level::multiple;
         std::vector<measure::numbers> at_multiple;
+        at_multiple.reserve(static_cast<std::size_t>(rounds));
         for (int round = 0; round < rounds; ++round) {
             at_multiple.push_back(run({}));
         }

@@ -37,7 +37,7 @@ double one_of_window(int rank, int count) {
     constexpr int window = 64;
     std::array<long, window> in{};
     const long out = rank;
-    std::array<MPI_Request, 2 * window> requests{};
+    std::array<MPI_Request, std::size_t{2} * window> requests{};
     const double begun = MPI_Wtime();
     for (int i = 0; i < count; ++i) {
         for (int k = 0; k < window; ++k) {

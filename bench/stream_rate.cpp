@@ -52,7 +52,7 @@ double rate(const std::array<MPI_Comm, threads> &comms, long rounds) {
     for (std::thread &each : team) {
         each.join();
     }
-    return 1e9 * static_cast<double>(threads * window * rounds) / static_cast<double>(measure::now() - start);
+    return 1e9 * static_cast<double>(rounds * threads * window) / static_cast<double>(measure::now() - start);
 }
 
 void both(measure::work &work) {

@@ -12,7 +12,7 @@ namespace measure {
 // Both ranks call it.
 inline int hosts_of_two_ranks() {
     std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-    std::array<char, 2 * MPI_MAX_PROCESSOR_NAME> all{};
+    std::array<char, std::size_t{2} * MPI_MAX_PROCESSOR_NAME> all{};
     int length = 0;
     MPI_Get_processor_name(name.data(), &length);
     MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,

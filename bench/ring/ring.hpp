@@ -34,7 +34,7 @@ public:
         : in_flight_(in_flight), count_(bytes / static_cast<int>(sizeof(int))) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-        steps_.resize(static_cast<std::size_t>(ranks_ * in_flight_ * (rounds + 1)));
+        steps_.resize(static_cast<std::size_t>(ranks_) * static_cast<std::size_t>(in_flight_) * (rounds + 1));
         busy_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(in_flight_));
         for (int origin = 0; origin < ranks_; ++origin) {
             for (int slot = 0; slot < in_flight_; ++slot) {
@@ -101,7 +101,8 @@ public:
 
 private:
     step &at(int origin, int slot, int round) {
-        return steps_[static_cast<std::size_t>((origin * in_flight_ + slot) * (rounds + 1) + round)];
+        const int index = (origin * in_flight_ + slot) * (rounds + 1) + round;
+        return steps_[static_cast<std::size_t>(index)];
     }
     // Must be the last access to the step: the waiting thread may start it again at once.
     void end(step &mine) { busy_[static_cast<std::size_t>(mine.slot)].fetch_sub(1, std::memory_order_acq_rel); }
