@@ -143,7 +143,7 @@ std::string look_up(const void *address, bool is_return) {
     std::string name = shown != nullptr && !shown->function.empty() ? shown->function : function.name;
     constexpr std::size_t longest = 160;
     if (shown == nullptr && !name.empty() && code + (is_return ? 1 : 0) != function.begin) {
-        name += "+" + hex(code + (is_return ? 1 : 0) - function.begin);
+        name.append("+").append(hex(code + (is_return ? 1 : 0) - function.begin));
     }
     if (name.size() > longest) {
         name = name.substr(0, longest) + "...";

@@ -107,9 +107,10 @@ cuda_queue &cuda_queue_of(void *queue) noexcept {
     return *static_cast<cuda_queue *>(queue);
 }
 
-// Calls a function of the driver in the context of the stream.
+// Calls a function of the driver in the context of the stream. There is no cuda_queue without the driver and a context.
 template <class Call> result in_context(const cuda_queue &cuda, Call call) noexcept {
     const driver &d = the_driver();
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
     if (const result r = d.cuCtxPushCurrent_v2(cuda.context); r != success) {
         return r;
     }

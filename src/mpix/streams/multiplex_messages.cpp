@@ -68,6 +68,7 @@ failure check_receive(const group &owner, const stream_message &message) noexcep
 // A call for src/mpix/messages, and the stream that it is a call of; null if something is wrong.
 struct checked_send : messages::send_call {
     checked_send(MPI_Comm comm, const stream_message &message) noexcept {
+        to.header = {};
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
         wrong = state == nullptr ? no_multiplex : check_send(state->owner, message);
         if (wrong || !describe(message, data, wrong)) {
@@ -81,7 +82,6 @@ struct checked_send : messages::send_call {
                 return;
             }
             has_peer = true;
-            to.header = {};
             to.receiver = to_self ? &state->endpoints[static_cast<std::size_t>(message.dest_index)] : nullptr;
             to.between = to_self ? nullptr : &*owner.between;
             to.process = message.peer;

@@ -137,7 +137,10 @@ gaspi_segment_id_t used_parts::number_of(std::size_t i) const noexcept {
     if (i < pieces) {
         return pieces_[i].local_segment;
     }
-    return to_itself_ && i < 2 * pieces ? pieces_[i - pieces].remote_segment : after_->segment;
+    if (to_itself_ && i < 2 * pieces) {
+        return pieces_[i - pieces].remote_segment;
+    }
+    return after_->segment; // NOLINT(clang-analyzer-core.NullDereference): the last of count_ is that of a notification
 }
 
 namespace {

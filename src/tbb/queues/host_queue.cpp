@@ -134,7 +134,7 @@ struct thence_host_queue {
             entry *ran = todo;
             if (ran->of_user) {
                 todo = ran->next;
-                ran->function(ran->data);
+                ran->function(ran->data); // NOLINT(clang-analyzer-core.CallAndMessage): the user's entries are no waits
                 continue;
             }
             if (auto *function = std::exchange(ran->function, nullptr); function != nullptr) {
