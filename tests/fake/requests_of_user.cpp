@@ -126,10 +126,11 @@ std::vector<int> mpi::take_reported() {
     return std::exchange(reported_, {});
 }
 
+// From 1 on: in the standard ABI MPI_KEYVAL_INVALID is 0.
 int mpi::create_keyval(MPI_Comm_delete_attr_function *when_deleted) {
     std::scoped_lock guard(mutex_);
     delete_functions_.push_back(when_deleted);
-    return static_cast<int>(delete_functions_.size()) - 1;
+    return static_cast<int>(delete_functions_.size());
 }
 
 void mpi::set_attribute(int keyval, void *value) {

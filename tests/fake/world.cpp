@@ -144,7 +144,7 @@ void mpi::finalize() {
     }
     std::reverse(attributes.begin(), attributes.end());
     for (auto &[keyval, value] : attributes) {
-        delete_functions_.at(static_cast<std::size_t>(keyval))(MPI_COMM_SELF, keyval, value, nullptr);
+        delete_functions_.at(static_cast<std::size_t>(keyval) - 1)(MPI_COMM_SELF, keyval, value, nullptr);
     }
     finalized_ = true;
 }
