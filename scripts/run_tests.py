@@ -246,7 +246,7 @@ def stages_of(configuration, labels, with_matrix):
     """The stages of a run: the labels of the programs to build, and by which arguments ctest selects the tests."""
     left_out = [] if with_matrix else ["matrix"]
     if configuration.mpi and not labels:
-        left_out.append("lint")  # checks sources, which are the same for every MPI
+        left_out += ["lint", "model"]  # they check sources, which are the same for every MPI
     without = ["-LE", pattern(" ".join(left_out))] if left_out else []
     if labels:
         return [(labels, ["-L", pattern(labels), *without])]

@@ -76,6 +76,13 @@ class Selection(unittest.TestCase):
                 for stage in run_tests.stages_of(configuration, labels, True):
                     self.assertNotIn("matrix", " ".join(stage[1]))
 
+    def test_what_checks_sources_runs_on_one_mpi(self):
+        for configuration in run_tests.MATRIX:
+            left_out = [select[select.index("-LE") + 1] for _, select in run_tests.stages_of(configuration, "", True)
+                        if "-LE" in select]
+            for label in ("lint", "model"):
+                self.assertEqual(all(label in labels for labels in left_out), configuration.mpi != "", configuration.name)
+
     def test_no_simulated_program_is_expected_to_run_on_the_fake_mpi(self):
         [simulated] = (each for each in run_tests.MATRIX if each.mpi == "smpi")
         self.assertEqual([labels for labels, _ in run_tests.stages_of(simulated, "", True)], [""])
