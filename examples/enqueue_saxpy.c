@@ -17,9 +17,9 @@ typedef struct saxpy {
 } saxpy;
 
 static void run_saxpy(void *data) {
-    const saxpy *its = data;
+    const saxpy *s = data;
     for (int i = 0; i < n; ++i) {
-        its->y[i] = its->a * its->x[i] + its->y[i];
+        s->y[i] = s->a * s->x[i] + s->y[i];
     }
 }
 

@@ -20,13 +20,13 @@ typedef struct client {
 
 /* The tag says which stream asks: a status has no index. */
 static void *ask(void *data) {
-    client *its = data;
-    its->right = 1;
+    client *self = data;
+    self->right = 1;
     for (int i = 0; i < questions; ++i) {
         int answer = -1;
-        MPIX_Stream_send(&i, 1, MPI_INT, 0, its->index, its->comm, its->index, its->server);
-        MPIX_Stream_recv(&answer, 1, MPI_INT, 0, 0, its->comm, its->server, its->index, MPI_STATUS_IGNORE);
-        its->right = its->right && answer == i * i;
+        MPIX_Stream_send(&i, 1, MPI_INT, 0, self->index, self->comm, self->index, self->server);
+        MPIX_Stream_recv(&answer, 1, MPI_INT, 0, 0, self->comm, self->server, self->index, MPI_STATUS_IGNORE);
+        self->right = self->right && answer == i * i;
     }
     return NULL;
 }

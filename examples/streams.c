@@ -19,12 +19,12 @@ typedef struct lane {
 } lane;
 
 static void *run_lane(void *data) {
-    lane *its = data;
-    if (its->rank == 0 && its->size > 1) {
-        memset(its->buffer, 'a' + its->number, characters);
-        MPI_Send(its->buffer, characters, MPI_CHAR, 1, 0, its->comm);
-    } else if (its->rank == 1) {
-        MPI_Recv(its->buffer, characters, MPI_CHAR, 0, 0, its->comm, MPI_STATUS_IGNORE);
+    lane *self = data;
+    if (self->rank == 0 && self->size > 1) {
+        memset(self->buffer, 'a' + self->number, characters);
+        MPI_Send(self->buffer, characters, MPI_CHAR, 1, 0, self->comm);
+    } else if (self->rank == 1) {
+        MPI_Recv(self->buffer, characters, MPI_CHAR, 0, 0, self->comm, MPI_STATUS_IGNORE);
     }
     return NULL;
 }

@@ -212,8 +212,9 @@ TAMPI_EXPORT_ int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI
 /* An MPI may return MPI_SUCCESS after a user's error handler, and leave the request as it was. */
 #define TAMPI_CLEAR_(request)                                                                                          \
     do {                                                                                                               \
-        if ((request) != NULL)                                                                                         \
+        if ((request) != NULL) {                                                                                       \
             *(request) = MPI_REQUEST_NULL;                                                                             \
+        }                                                                                                              \
     } while (0)
 #define TAMPI_WRAPPER_(name, parameters, arguments)                                                                    \
     static inline int TAMPI_##name(TAMPI_UNPACK_ parameters, MPI_Request *request) {                                   \

@@ -419,7 +419,7 @@ private:
 /** @brief While it exists, its process has work that may still send (thence_am_hold()): copy one into a task. */
 class am_hold {
 public:
-    explicit am_hold(const active_messages &of) : am_(of.get()) { check(thence_am_hold(am_), "thence_am_hold"); }
+    explicit am_hold(const active_messages &am) : am_(am.get()) { check(thence_am_hold(am_), "thence_am_hold"); }
     am_hold(const am_hold &other) : am_(other.am_) {
         if (am_ != nullptr) {
             check(thence_am_hold(am_), "thence_am_hold");

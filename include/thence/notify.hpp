@@ -101,20 +101,20 @@ private:
 class segment {
 public:
     /** @brief New memory.
-     *  @param of            the space.
+     *  @param owner         the space.
      *  @param bytes         of this process.
      *  @param notifications of this process.
      *  @throws thence::error as thence_segment_create(). */
-    segment(const space &of, std::size_t bytes, unsigned notifications) {
-        check(thence_segment_create(of.get(), bytes, notifications, &handle_), "thence_segment_create");
+    segment(const space &owner, std::size_t bytes, unsigned notifications) {
+        check(thence_segment_create(owner.get(), bytes, notifications, &handle_), "thence_segment_create");
         thence_segment_info info{};
-        check(thence_segment_query(handle_, of.rank(), &info, sizeof info), "thence_segment_query");
+        check(thence_segment_query(handle_, owner.rank(), &info, sizeof info), "thence_segment_query");
         memory_ = {static_cast<std::byte *>(info.memory), info.bytes};
     }
     /** @brief Memory of the program.
      *  @throws thence::error as thence_segment_create_on(). */
-    segment(const space &of, std::span<std::byte> memory, unsigned notifications) {
-        check(thence_segment_create_on(of.get(), memory.data(), memory.size(), notifications, &handle_),
+    segment(const space &owner, std::span<std::byte> memory, unsigned notifications) {
+        check(thence_segment_create_on(owner.get(), memory.data(), memory.size(), notifications, &handle_),
               "thence_segment_create_on");
         memory_ = memory;
     }

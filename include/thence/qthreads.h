@@ -124,8 +124,9 @@ static inline int thence_qthreads_unblock_(void *task) {
     thence_qthreads_row_ *row = thence_qthreads_lock_row_(task);
     thence_qthreads_side_ *side = thence_qthreads_take_(row, task);
     if (side == NULL || !side->is_blocked) {
-        if (side == NULL) /* else there are two calls for one block(): one is enough */
+        if (side == NULL) { /* else there are two calls for one block(): one is enough */
             side = (thence_qthreads_side_ *)malloc(sizeof *side);
+        }
         if (side != NULL) {
             side->task = task;
             side->is_blocked = 0;

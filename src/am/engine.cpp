@@ -16,8 +16,8 @@ bool message_engine::must_not_wait() noexcept {
     return scope.engine != nullptr || (network_.may_call() && network_.in_callback());
 }
 
-bool in_handler(const message_engine &of) noexcept {
-    return scope.engine == &of;
+bool in_handler(const message_engine &engine) noexcept {
+    return scope.engine == &engine;
 }
 
 message_engine::message_engine(const thence_am_options &in_force)

@@ -176,6 +176,6 @@ private:
 };
 
 // In a handler of this engine, or in what it calls like one, on this thread.
-bool in_handler(const message_engine &of) noexcept;
+bool in_handler(const message_engine &engine) noexcept;
 
 } // namespace thence::am

@@ -16,8 +16,9 @@ typedef struct thence_spawned_body_ {
 static inline thence_spawned_body_ *thence_spawned_body_make_(void (*body)(void *), void *argument,
                                                               void (*completed)(void *), void *completed_argument) {
     thence_spawned_body_ *made = (thence_spawned_body_ *)malloc(sizeof *made);
-    if (made == NULL)
+    if (made == NULL) {
         return NULL;
+    }
     made->body = body;
     made->argument = argument;
     made->completed = completed;
@@ -30,6 +31,7 @@ static inline void thence_spawned_body_run_(void *data) {
     thence_spawned_body_ self = *(thence_spawned_body_ *)data;
     free(data);
     self.body(self.argument);
-    if (self.completed != NULL)
+    if (self.completed != NULL) {
         self.completed(self.completed_argument);
+    }
 }

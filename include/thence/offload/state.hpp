@@ -100,7 +100,7 @@ public:
                     away = free_slots_.back();
                     free_slots_.pop_back();
                     away->target = target;
-                    now_.offloaded++;
+                    step_.offloaded++;
                 }
             }
             if (away == nullptr) {
@@ -150,12 +150,12 @@ public:
         {
             const std::scoped_lock guard(lock_);
             idle_.task_ends(ended);
-            now_.computed += took;
+            step_.computed += took;
             if (remote != nullptr) {
-                now_.foreign++;
+                step_.foreign++;
             } else {
                 own_seconds_ += took;
-                now_.own++, left_--;
+                step_.own++, left_--;
             }
         }
         if (remote != nullptr) {
@@ -174,7 +174,7 @@ public:
         double seconds = 0;
         {
             const std::scoped_lock guard(lock_);
-            now_.emergencies += quotas_.look_for_late(idle_.idle(since, now));
+            step_.emergencies += quotas_.look_for_late(idle_.idle(since, now));
             seconds = idle_.without_result(since, now);
             away = seconds > settings.lost_after ? quotas_.away() : std::string();
         }
@@ -196,7 +196,7 @@ public:
     // others may begin it before balance() is called here.
     offload_measured measured(double waited) {
         const std::scoped_lock guard(lock_);
-        ended_ = std::exchange(now_, {});
+        ended_ = std::exchange(step_, {});
         const double seconds = std::exchange(own_seconds_, 0);
         return {waited, ended_.own > 0 ? seconds / ended_.own : 0, static_cast<double>(ended_.foreign)};
     }
@@ -402,7 +402,7 @@ private:
     std::deque<remote_task> remotes_;
     std::deque<remote_task *> remotes_ready_;
     std::vector<remote_task *> free_remotes_;
-    offload_step now_, ended_; // ended_: between measured() and balance(), the step that they end
+    offload_step step_, ended_; // ended_: between measured() and balance(), the step that they end
     double own_seconds_ = 0, began_ = 0;
 };
 

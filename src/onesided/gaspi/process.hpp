@@ -125,12 +125,12 @@ public:
         return timeout_ == GASPI_TEST || (timeout_ != GASPI_BLOCK && std::chrono::steady_clock::now() >= end_);
     }
     // False: the time is over. It makes no progress.
-    bool lock(std::unique_lock<std::timed_mutex> &of) const {
+    bool lock(std::unique_lock<std::timed_mutex> &guard) const {
         if (timeout_ == GASPI_BLOCK) {
-            of.lock();
+            guard.lock();
             return true;
         }
-        return timeout_ == GASPI_TEST ? of.try_lock() : of.try_lock_until(end_);
+        return timeout_ == GASPI_TEST ? guard.try_lock() : guard.try_lock_until(end_);
     }
 
 private:

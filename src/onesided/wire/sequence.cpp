@@ -25,9 +25,9 @@ bool sequence::begin(int processes) noexcept {
 }
 
 void sequence::hand_on(packet &p) noexcept {
-    numbers &of = of_process_[static_cast<std::size_t>(p.process)];
-    ++of.handed_on;
-    of.end = std::max(of.end, p.head.number + 1);
+    numbers &counted = of_process_[static_cast<std::size_t>(p.process)];
+    ++counted.handed_on;
+    counted.end = std::max(counted.end, p.head.number + 1);
     to_.arrived(p);
 }
 
@@ -45,18 +45,18 @@ void sequence::received(packet &p, bool any_late) noexcept {
 
 // Takes the packet of a process with the lowest number, if it may be handed on. Null: there is none.
 packet *sequence::take_next(int process, bool may_skip) noexcept {
-    const numbers &of = of_process_[static_cast<std::size_t>(process)];
+    const numbers &counted = of_process_[static_cast<std::size_t>(process)];
     packet **lowest = nullptr;
     std::uint64_t below_end = 0;
     for (packet **link = &held_; *link != nullptr; link = &(*link)->next) {
         const packet &each = **link;
         if (each.process == process) {
-            below_end += each.head.number < of.end ? 1 : 0;
+            below_end += each.head.number < counted.end ? 1 : 0;
             lowest = lowest == nullptr || each.head.number < (*lowest)->head.number ? link : lowest;
         }
     }
     const auto nothing_is_missing = [&] {
-        return of.handed_on + below_end == of.end && (*lowest)->head.number <= of.end;
+        return counted.handed_on + below_end == counted.end && (*lowest)->head.number <= counted.end;
     };
     if (lowest == nullptr || !(may_skip || nothing_is_missing())) {
         return nullptr;

@@ -49,18 +49,18 @@ enum class reaching { stores, launches }; // how the queue says that it has reac
 class scripted_queue {
 public:
     explicit scripted_queue(reaching how = reaching::stores) : table_(make_table(how)) {
-        its_ = queues::queue::create({&table_, this});
-        EXPECT_NE(its_, nullptr);
+        queue_ = queues::queue::create({&table_, this});
+        EXPECT_NE(queue_, nullptr);
     }
 
     // Enqueues an operation for which the queue waits, or, with `request`, does not.
     queues::enqueuing enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
         scripted_operation *const pointer = &what;
-        return its_->enqueue(operation_of(pointer), status);
+        return queue_->enqueue(operation_of(pointer), status);
     }
     queues::enqueuing enqueue(scripted_operation &what, MPI_Request *request) {
         scripted_operation *const pointer = &what;
-        return its_->enqueue(operation_of(pointer), {}, request);
+        return queue_->enqueue(operation_of(pointer), {}, request);
     }
     queues::enqueued_operation operation_of(scripted_operation *const &pointer) {
         return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, not_begun_, nullptr};
@@ -80,7 +80,7 @@ public:
         return steps_.empty();
     }
     bool finishes() {
-        return eventually([this] { return go() && its_->is_idle(); });
+        return eventually([this] { return go() && queue_->is_idle(); });
     }
     // What has not begun does not begin, however often MPI makes progress.
     static void make_progress() {
@@ -89,9 +89,9 @@ public:
         }
     }
 
-    queues::queue &operator*() { return *its_; }
-    queues::queue *operator->() { return its_.get(); }
-    queues::owned_queue release() { return std::move(its_); }
+    queues::queue &operator*() { return *queue_; }
+    queues::queue *operator->() { return queue_.get(); }
+    queues::owned_queue release() { return std::move(queue_); }
     long not_begun() const { return not_begun_->load(); }
 
     int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
@@ -168,7 +168,7 @@ private:
     thence_queue_table table_;
     std::shared_ptr<std::atomic<long>> not_begun_ = std::make_shared<std::atomic<long>>(0);
     std::deque<std::function<bool()>> steps_;
-    queues::owned_queue its_;
+    queues::owned_queue queue_;
 };
 
 } // namespace thence::fake
