@@ -59,8 +59,8 @@ THENCE_EXPORT int thence_threadcomm_finish(MPI_Comm threadcomm);
 /** @brief Free a thread communicator. Collective over the processes; one thread of each calls it.
  *  @param[in,out] threadcomm from thence_threadcomm_init(), which no thread has started; becomes `MPI_COMM_NULL`.
  *  @return `MPI_ERR_COMM` (no thread communicator, threads have started it, or a communicator that was derived from it
- *          is not freed); `MPI_ERR_PENDING` (a request of one of its ranks is not complete, or a message that a matching
- *          probe has taken is not received); `MPI_ERR_ARG` (null). After an error it is as before.
+ *          is not freed); `MPI_ERR_PENDING` (a request of one of its ranks is not complete, or a message that a
+ *          matching probe has taken is not received); `MPI_ERR_ARG` (null). After an error it is as before.
  *  @note Threads: any. */
 THENCE_EXPORT int thence_threadcomm_free(MPI_Comm *threadcomm);
 
