@@ -189,7 +189,7 @@ template <class Wait, class Used> void expect_pauses_while_nothing_arrives(Wait 
     double part = 1;
     double between_sleeps = 1;
     std::thread sender([&] {
-        for (int i = 0; i < 10 && (part >= 0.6 || between_sleeps >= 500e-6); ++i) {
+        for (int i = 0; i < 10 && (part <= 0 || part >= 0.6 || between_sleeps >= 500e-6); ++i) {
             const auto begin = clock::now();
             const processor_use before = used();
             std::this_thread::sleep_for(std::chrono::milliseconds(200));
