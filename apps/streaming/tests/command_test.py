@@ -108,10 +108,13 @@ class Command(CommandTest):
     def test_a_worker_goes_on_while_a_receive_is_outstanding(self):
         for variant in variants("tampi"):
             timeline = self.file("timeline.json")
-            self.accepted(*SMALL, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
-            data = self.read(timeline)
-            computed = [s for s in data["spans"] if s[2] == 0]
-            during = [m for m in data["messages"] if not m[2] and any(s[:2] == m[:2] and m[8] <= s[3] and s[4] <= m[9] for s in computed)]
+            for _ in range(5):  # a rank that gets its processor late finds all its messages there
+                self.accepted(*SMALL, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
+                data = self.read(timeline)
+                computed = [s for s in data["spans"] if s[2] == 0]
+                during = [m for m in data["messages"] if not m[2] and any(s[:2] == m[:2] and m[8] <= s[3] and s[4] <= m[9] for s in computed)]
+                if during:
+                    break
             self.assertNotEqual(during, [], "no block was computed by the thread of a receive that was outstanding")
 
     def test_plots_refuse_other_files(self):
