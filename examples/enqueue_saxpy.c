@@ -13,11 +13,11 @@ enum { n = 1000000 };
 
 typedef struct saxpy {
     float a;
-    float *x, *y;
+    float x[n], y[n];
 } saxpy;
 
 static void run_saxpy(void *data) {
-    const saxpy *s = data;
+    saxpy *s = data;
     for (int i = 0; i < n; ++i) {
         s->y[i] = s->a * s->x[i] + s->y[i];
     }
@@ -46,10 +46,7 @@ int main(int argc, char **argv) {
     MPI_Comm comm;
     MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm);
 
-    saxpy s = {2.0F, malloc(n * sizeof(float)), malloc(n * sizeof(float))};
-    if (s.x == NULL || s.y == NULL) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    static saxpy s = {.a = 2.0F};
     for (int i = 0; i < n; ++i) {
         s.x[i] = rank == 0 ? 1.0F : 0.0F;
         s.y[i] = 2.0F;
@@ -66,8 +63,6 @@ int main(int argc, char **argv) {
         right = s.y[0] == 4.0F && s.y[n - 1] == 4.0F;
         printf("y[0] = %g, y[%d] = %g\n", s.y[0], n - 1, s.y[n - 1]);
     }
-    free(s.x);
-    free(s.y);
     MPI_Comm_free(&comm);
     MPIX_Stream_free(&stream);
     thence_host_queue_destroy(&host_queue);

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
     bool ok = true;
     for (int r = 0; r < rows; ++r) {
         std::vector<double> expected;
+        expected.reserve(columns);
         for (int i = 0; i < columns; ++i) {
             expected.push_back(first_value(rank, r, i));
         }

@@ -43,7 +43,8 @@ int main() {
     gaspi_rank_t rank = 0, size = 1;
     gaspi_proc_rank(&rank);
     gaspi_proc_num(&size);
-    check(gaspi_segment_create(segment, 2 * blocks * block_bytes, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED),
+    check(gaspi_segment_create(segment, gaspi_size_t{2} * blocks * block_bytes, GASPI_GROUP_ALL, GASPI_BLOCK,
+                               GASPI_MEM_INITIALIZED),
           "gaspi_segment_create");
     gaspi_pointer_t memory = nullptr;
     gaspi_segment_ptr(segment, &memory);

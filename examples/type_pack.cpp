@@ -63,15 +63,17 @@ int main(int argc, char **argv) {
 
         const thence::type_segments segments(face, cube.data());
         MPI_Type_free(&face); // the range keeps what it needs
-        right = segments.size() == edge * edge && segments.bytes() == static_cast<MPI_Count>(expected.size());
+        right =
+            segments.size() == std::size_t{edge} * edge && segments.bytes() == static_cast<MPI_Count>(expected.size());
 
         // The last piece first.
         std::vector<char> packed(static_cast<std::size_t>(segments.bytes()));
         const std::size_t pieces = (packed.size() + piece - 1) / piece;
         for (std::size_t i = pieces; i-- > 0;) {
-            const std::size_t length = std::min(piece, packed.size() - i * piece);
-            const std::span<char> to(packed.data() + i * piece, length);
-            right = pack(segments, static_cast<MPI_Count>(i * piece), to) == length && right;
+            const std::size_t first = i * piece;
+            const std::size_t length = std::min(piece, packed.size() - first);
+            const std::span<char> to(packed.data() + first, length);
+            right = pack(segments, static_cast<MPI_Count>(first), to) == length && right;
         }
         right = packed == expected && right;
         std::cout << "rank " << rank << ": " << packed.size() << " bytes in " << pieces << " pieces, "

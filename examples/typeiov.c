@@ -25,13 +25,13 @@ int main(int argc, char **argv) {
 
     MPIX_Type_iov_len(volume_type, -1, &iov_len, &iov_bytes);
     printf("iov_len = %ld, iov_bytes = %ld\n", (long)iov_len, (long)iov_bytes);
-    right = iov_len == 100 * 100 && iov_bytes == 100L * 100 * 100 * 16;
+    right = iov_len == 100L * 100 && iov_bytes == 100L * 100 * 100 * 16;
 
     MPIX_Type_iov(volume_type, 0, iov, 4, &actual_iov_len);
     for (int i = 0; i < (int)actual_iov_len; i++) {
         const long first = ((300L * 1000 + 300 + i) * 1000 + 300) * 16; /* one row after the other */
         printf("iov[%d]: %p - %ld\n", i, iov[i].iov_base, (long)iov[i].iov_len);
-        right = right && (long)(size_t)iov[i].iov_base == first && iov[i].iov_len == 100 * 16;
+        right = right && (long)(size_t)iov[i].iov_base == first && iov[i].iov_len == 100L * 16;
     }
     right = right && actual_iov_len == 4;
 

@@ -40,8 +40,9 @@ run_format() {
     fi
 }
 
-# clang-tidy needs the compilation database of a configured build. Unknown GCC flags are ignored. GCC's headers come
-# last in the include path, since omp.h is one of them and some Clang packages have none; its attribute `malloc` with
+# clang-tidy needs the compilation database of a configured build. Unknown GCC flags are ignored. GCC's omp.h comes last
+# in the include path, since some Clang packages have none, without GCC's other headers: Clang's <stdatomic.h> would take
+# GCC's. Its attribute `malloc` with
 # arguments is replaced, since Clang does not know it. clang-tidy before 19 does not compile the senders; newer ones
 # have more checks.
 tidy_command() {
@@ -53,10 +54,11 @@ tidy_command() {
 run_tidy() { # in a build of its own: with a precompiled header a source that lacks an include would pass
     cmake --preset release -B build/tidy -DTHENCE_PRECOMPILE_HEADERS=OFF >build/lint-configure.log 2>&1 ||
         { cat build/lint-configure.log; return 1; }
+    mkdir -p build/tidy/gcc && ln -sf "$(gcc -print-file-name=include/omp.h)" build/tidy/gcc/
     sources | grep -E '\.(c|cpp)$' | grep -vE '^tests/package/consumer/' | while read -r file; do
         grep -qF "\"$PWD/$file\"" build/tidy/compile_commands.json && echo "$file"
     done | xargs -r -P "$jobs" -n 1 "$(tidy_command)" -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option \
-        '--extra-arg=-D__malloc__(...)=__malloc__' --extra-arg="-idirafter$(gcc -print-file-name=include)" 2> >(
+        '--extra-arg=-D__malloc__(...)=__malloc__' --extra-arg="-idirafter$PWD/build/tidy/gcc" 2> >(
         grep -vE '^[0-9]+ warnings? |^Suppressed |^Use -header-filter' >&2)
 }
 
