@@ -3,9 +3,10 @@
 """usage: doc_programs.py ROOT BUILD_DIR MPICC MPIEXEC [MPIFORT]
 
 Every whole C program in README.md and docs/ compiles without a warning and runs on two ranks; with MPIFORT also every program in
-Fortran.
+Fortran. The environment variable SUFFIX ends the names of the libraries (THENCE_LIBRARY_SUFFIX).
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -29,10 +30,11 @@ def programs(root, language, sign):
 
 def main():
     root, build, mpicc, mpiexec, *mpifort = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
-    library = [f"-I{root}/include", f"-L{build}/lib", "-lthence", "-lthence-core", f"-Wl,-rpath,{build}/lib"]
+    suffix = os.environ.get("SUFFIX", "")
+    library = [f"-I{root}/include", f"-L{build}/lib", f"-lthence{suffix}", f"-lthence-core{suffix}", f"-Wl,-rpath,{build}/lib"]
     compilers = [("c", "int main(", [mpicc, *FLAGS], library)]
     if mpifort:
-        linked = ["-lthence-fortran", "-Wl,--no-as-needed", *library[1:]]
+        linked = [f"-lthence-fortran{suffix}", "-Wl,--no-as-needed", *library[1:]]
         compile_fortran = [*mpifort, *FORTRAN_FLAGS, f"-I{build}/modules", f"-L{build}/lib"]
         compilers.append(("fortran", "end program", compile_fortran, linked))
     missing = 0
