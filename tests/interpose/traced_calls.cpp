@@ -46,7 +46,7 @@ private:
         std::FILE *const file = std::tmpfile();
         diagnose::event_writer out(file);
         const diagnose::written_calls result = diagnose::write_calls(out, since);
-        std::rewind(file);
+        std::fseek(file, 0, SEEK_SET);
         std::array<char, 4096> part{};
         while (const std::size_t read = std::fread(part.data(), 1, part.size(), file)) {
             if (text != nullptr) {
