@@ -111,6 +111,7 @@ std::atomic<bool> armed_{false};         // the hook is wanted; changes under ho
 bool async_running_ = false;             // MPICH holds our async thing; under hook_mutex_
 bool closed_ = false;                    // the hook is not registered again; under hook_mutex_
 std::atomic<bool> mpi_finalizes_{false}; // leave_before_finalize() was called
+std::atomic<bool> others_forbidden_{false};
 
 // True if MPICH must drop our async thing; from then on hook_arm() starts a new one. MPICH calls this under a lock of
 // its own, for which hook_arm() may wait while it holds hook_mutex_. So this function must not wait for hook_mutex_.
@@ -269,7 +270,12 @@ void leave_before_finalize() noexcept {
     }
     if (mpi::finalize_forbids_other_threads()) {
         end_threads();
+        others_forbidden_.store(true, std::memory_order_relaxed);
     }
+}
+
+bool other_threads_forbidden() noexcept {
+    return others_forbidden_.load(std::memory_order_relaxed);
 }
 
 void wake() noexcept {
@@ -283,6 +289,7 @@ void tear_down() noexcept {
     hook_tear_down();
     awake.store(false);
     mpi_finalizes_ = false;
+    others_forbidden_ = false;
 }
 
 } // namespace thence::progress

@@ -26,6 +26,8 @@ void set_up(bool interposed);
 // MPI_Finalize is about to begin, and delete callbacks of the user will be called in it. Where MPI requires that, hook
 // and helper leave MPI for good. Then only calls of the program make progress.
 void leave_before_finalize() noexcept;
+// True from then on where MPI requires it: only the thread in MPI_Finalize may call MPI, from the delete callbacks.
+bool other_threads_forbidden() noexcept;
 // Removes hook and helper. Until the next set_up() neither starts again, whatever becomes outstanding: MPI is in
 // MPI_Finalize or past it. Called there, and by tests.
 void tear_down() noexcept;

@@ -5,6 +5,7 @@
 #include "core/base/spin_lock.hpp"
 #include "core/continuation/lifetime.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/progress/progress.hpp"
 #include "mpix/queues/enqueued_requests.hpp"
 #include "mpix/queues/source.hpp"
 
@@ -90,9 +91,15 @@ void queue::keep(int error) noexcept {
 
 // Items that have not ended are more by `n`, for progress.
 void queue::count(long n) noexcept {
-    if (!begins_itself_) {
+    if (!begins_itself_.load(std::memory_order_relaxed)) {
         count_outstanding(n);
     }
+}
+
+// The trigger word becomes what it would be if the launched functions had always added to it.
+void queue::begin_by_progress() noexcept {
+    std::atomic_ref(words_[0]).store(last_number_, std::memory_order_relaxed);
+    begins_itself_.store(false, std::memory_order_relaxed);
 }
 
 // Null if memory is exhausted. Without `what` it is a wait or a release. `enqueueing_` is held.
@@ -170,6 +177,10 @@ void queue::drop_request(item &it) noexcept {
 
 // Gives the item its number, and lets the queue say when it is there. False: the queue refused. `enqueueing_` is held.
 bool queue::push(item &added, bool waits) noexcept {
+    // In MPI_Finalize the threads of the queue may be forbidden to call MPI. No function of an earlier item is under way.
+    if (progress::other_threads_forbidden() && begins_itself_ && is_idle() && inside_.load() == 0) [[unlikely]] {
+        begin_by_progress();
+    }
     added.number = ++last_number_;
     {
         const std::scoped_lock guard(mutex_);

@@ -167,9 +167,11 @@ private:
     static item *drop(item &it) noexcept;
     void keep(int error) noexcept;
     void count(long n) noexcept;
+    void begin_by_progress() noexcept;
 
     thence_queue handle_;
-    bool begins_itself_ = false;     // launched functions begin the items, and no other thread does
+    // Launched functions begin the items, and no other thread does. Becomes false in MPI_Finalize, see push().
+    std::atomic<bool> begins_itself_{false};
     std::uint32_t *words_ = nullptr; // [0]: trigger, [done_word]: done
     base::spin_lock enqueueing_;     // held while a call enqueues, so numbers are in the order of the queue
     std::uint32_t last_number_ = 0;

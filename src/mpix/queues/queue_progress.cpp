@@ -32,7 +32,7 @@ void write_status(const item &it, MPI_Status *to) noexcept {
 void queue::triggered(void *self) noexcept {
     auto &q = *static_cast<queue *>(self);
     q.inside_.fetch_add(1); // an item is outstanding, so the queue exists
-    if (!q.begins_itself_) {
+    if (!q.begins_itself_.load(std::memory_order_relaxed)) {
         std::atomic_ref(*q.words_).fetch_add(1, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     } else if (continuation::is_set_up.load(std::memory_order_acquire)) {
@@ -42,7 +42,7 @@ void queue::triggered(void *self) noexcept {
 }
 
 bool queue::is_triggered() const noexcept {
-    return !begins_itself_ && unbegun_.load() != 0 &&
+    return !begins_itself_.load(std::memory_order_relaxed) && unbegun_.load() != 0 &&
            is_behind(std::atomic_ref(*words_).load(std::memory_order_acquire),
                      first_number_.load(std::memory_order_relaxed));
 }
