@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -187,7 +189,7 @@ TEST_F(active_messages, data_are_put_and_fetched) {
             ASSERT_EQ(thence_am_quiesce(am), MPI_SUCCESS);
             EXPECT_EQ(left, 2 * size);
             for (std::size_t i = 0; i < ranks; ++i) {
-                EXPECT_EQ(std::memcmp(back.data() + i * block, from.data(), block * sizeof(double)), 0);
+                EXPECT_TRUE(std::ranges::equal(from, std::span(back).subspan(i * block, block)));
             }
             EXPECT_EQ(thence_am_memory_forget(am, &mine), MPI_SUCCESS);
             ASSERT_EQ(thence_am_free(&am), MPI_SUCCESS);
