@@ -214,7 +214,7 @@ TEST_F(serial_multiplex, two_threads_on_one_index_are_reported) {
             std::this_thread::yield();
         }
     });
-    const std::string text = printed.read_until(report);
+    static_cast<void>(printed.read_until(report));
     stop = true;
     second.join();
     send(7, rank, 0, 1, 0); // index 1: another stream
