@@ -115,7 +115,7 @@ private:
 TEST(tree_of_collective_calls, gives_all_members_what_all_have_given) {
     for (const int size : {1, 2, 3, 4, 7, 8, 255, 256, 257, 1000, 1024}) {
         members all(size);
-        const int depth = std::bit_width(static_cast<unsigned>(size - 1));
+        const auto depth = static_cast<int>(std::bit_width(static_cast<unsigned>(size - 1)));
         const int rounds = all.run();
         ASSERT_NE(rounds, 0) << size;
         EXPECT_LE(rounds, 2 * depth + 1) << size;
