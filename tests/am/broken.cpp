@@ -207,6 +207,8 @@ TEST_F(broken_engine, uses_no_memory_for_what_is_announced_later) {
     EXPECT_TRUE(all.network.nodes[1].under_way.empty());
     EXPECT_EQ(memory, std::vector<char>(8));
     EXPECT_EQ(all.network.nodes[1].most_data_leaving, 0U);
+    all.network.nodes[0].events->receive_failed(MPI_ERR_INTERN, true);
+    EXPECT_EQ(all[0].end(is_clean), MPI_ERR_INTERN);
 }
 
 // What process 1 calls on another thread, as on the helper thread, until the test lets it return.

@@ -59,6 +59,8 @@ TEST_P(copied_buffers, stay_where_the_queue_takes_the_operation_and_refuses_to_w
     EXPECT_EQ(*copy, 7);
     operation.complete();
     EXPECT_TRUE(q.finishes());
+    EXPECT_EQ(in_use(), 1U) << "the queue does not say when MPI uses it no longer";
+    std::free(copy);
 }
 
 TEST_P(copied_buffers, are_given_back_where_the_queue_refuses_the_operation) {
