@@ -177,7 +177,8 @@ void queue::drop_request(item &it) noexcept {
 
 // Gives the item its number, and lets the queue say when it is there. False: the queue refused. `enqueueing_` is held.
 bool queue::push(item &added, bool waits) noexcept {
-    // In MPI_Finalize the threads of the queue may be forbidden to call MPI. No function of an earlier item is under way.
+    // In MPI_Finalize the threads of the queue may be forbidden to call MPI. No function of an earlier item is under
+    // way.
     if (progress::other_threads_forbidden() && begins_itself_ && is_idle() && inside_.load() == 0) [[unlikely]] {
         begin_by_progress();
     }
