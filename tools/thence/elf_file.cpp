@@ -61,7 +61,7 @@ std::optional<Entry> entry_at(std::string_view bytes, std::uint64_t offset, std:
         return std::nullopt;
     }
     Entry entry;
-    std::memcpy(&entry, text.data(), sizeof entry);
+    text.copy(reinterpret_cast<char *>(&entry), sizeof entry);
     return entry;
 }
 

@@ -184,8 +184,8 @@ private:
 };
 
 // Calls of one function share a child until one needs its own or does not return: the next gets a new one. `wanted`
-// says which to run. One that is not run ends the child, too, as it did where it was run. A call that does not return in
-// time ends its child. For MPI's own call the time is short.
+// says which to run. One that is not run ends the child, too, as it did where it was run. A call that does not return
+// in time ends its child. For MPI's own call the time is short.
 template <class Wanted> void run_all(const std::vector<call> &calls, bool pmpi, world &w, outcomes &to, Wanted wanted) {
     for (std::size_t next = 0; next < calls.size();) {
         const std::size_t first = next;
