@@ -2,7 +2,6 @@
 #include "core/base/processors.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
@@ -12,8 +11,8 @@
 
 namespace thence::base {
 
-bool (*scripted_processors)() noexcept = nullptr;
-bool (*scripted_wait_for_processor)() noexcept = nullptr;
+std::atomic<bool (*)() noexcept> scripted_processors{nullptr};
+std::atomic<bool (*)() noexcept> scripted_wait_for_processor{nullptr};
 
 long processors() noexcept {
     static const long online = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
@@ -68,8 +67,8 @@ bool look() noexcept {
 // The newest `looks` bits of taken_at. Two threads may look at once: then one of the two bits is lost.
 unsigned last_looks(nanoseconds time, unsigned looks) noexcept {
     const unsigned all = (1U << looks) - 1;
-    if (scripted_processors != nullptr) [[unlikely]] {
-        return scripted_processors() ? all : 0;
+    if (const auto scripted = scripted_processors.load(std::memory_order_relaxed); scripted != nullptr) [[unlikely]] {
+        return scripted() ? all : 0;
     }
     if (time - looked_at.load(std::memory_order_relaxed) >= valid_for) {
         looked_at.store(time, std::memory_order_relaxed);
@@ -90,8 +89,9 @@ bool processors_are_mostly_free(nanoseconds time) noexcept {
 }
 
 bool waits_for_processor::was_one(nanoseconds time) noexcept {
-    if (scripted_wait_for_processor != nullptr) [[unlikely]] {
-        return scripted_wait_for_processor();
+    if (const auto scripted = scripted_wait_for_processor.load(std::memory_order_relaxed); scripted != nullptr)
+        [[unlikely]] {
+        return scripted();
     }
     const nanoseconds without = time_without_processor();
     const nanoseconds waited = without - std::exchange(seen_, without);

@@ -5,6 +5,8 @@
 
 #include "core/base/clock.hpp"
 
+#include <atomic>
+
 namespace thence::base {
 
 // The number of processors of this machine that are online: 1 or more.
@@ -35,7 +37,7 @@ private:
 };
 
 // For tests: called in place of these, if they are not null.
-extern bool (*scripted_processors)() noexcept;
-extern bool (*scripted_wait_for_processor)() noexcept;
+extern std::atomic<bool (*)() noexcept> scripted_processors;
+extern std::atomic<bool (*)() noexcept> scripted_wait_for_processor;
 
 } // namespace thence::base
