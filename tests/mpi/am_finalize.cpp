@@ -2,6 +2,7 @@
 // A process that is done early goes to MPI_Finalize, without freeing its engine, and serves the others from there. The
 // delete callbacks of attributes of MPI_COMM_SELF may use the engine until it has ended, and call nothing that fails
 // afterwards but for an error.
+#include "delete_callbacks.hpp"
 #include "is_interposed.hpp"
 
 #include <thence/am.h>
@@ -21,8 +22,6 @@ bool is_used_in_vain(thence_am am) {
 int handled = 0;
 int left = 0;
 int told = 0;
-int rank = 0;
-int size = 1;
 int sent_in_callbacks = 0;
 int faults = 0;
 
@@ -64,13 +63,6 @@ int second_callback(MPI_Comm, int, void *am, void *) {
     return use_in_callback(*static_cast<thence_am *>(am), true);
 }
 
-void set_attribute(MPI_Comm_delete_attr_function *deleted, thence_am &am) {
-    int key = MPI_KEYVAL_INVALID;
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, nullptr);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, &am);
-    MPI_Comm_free_keyval(&key);
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -82,14 +74,14 @@ int main(int argc, char **argv) {
     const bool in_callbacks = argc > 1 && std::strcmp(argv[1], "callback") == 0;
     works_in_first_callback = is_interposed(&MPI_Finalize, &PMPI_Finalize);
     if (in_callbacks) {
-        set_attribute(&first_callback, am);
+        set_attribute(MPI_COMM_NULL_COPY_FN, &first_callback, &am);
     }
     if (thence_am_create(MPI_COMM_WORLD, nullptr, 0, &am) != MPI_SUCCESS ||
         thence_am_register(am, 0, &pass_on, nullptr, 0) != MPI_SUCCESS) {
         return 1;
     }
     if (in_callbacks) {
-        set_attribute(&second_callback, am);
+        set_attribute(MPI_COMM_NULL_COPY_FN, &second_callback, &am);
     }
     if (argc > 1 && std::strcmp(argv[1], "killed") == 0) {
         if (rank == size - 1) {

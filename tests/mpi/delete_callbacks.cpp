@@ -3,6 +3,7 @@
 // their work there. With libthence all of it works. With libthence-core alone it works where the attribute was set
 // after the first use of the library; else each call returns an error, and none hangs. A program of its own, since
 // MPI_Finalize is its subject. The copy callback of such an attribute uses the library, too, when it is called.
+#include "delete_callbacks.hpp"
 #include "is_interposed.hpp"
 
 #include <thence/exec.hpp>
@@ -14,23 +15,12 @@
 #include <thence/transform_mpi.hpp>
 #include <thence/type_iov.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <unistd.h>
 
 namespace {
-
-int rank = 0;
-int size = 1;
-int failed = 0;
-void check(bool holds, const char *rule) {
-    if (!holds) {
-        ++failed;
-        std::fprintf(stderr, "rank %d: failed: %s\n", rank, rule);
-    }
-}
 
 bool has_text(int code, const char *part) {
     char text[MPI_MAX_ERROR_STRING + 1];
@@ -259,13 +249,6 @@ int copied(MPI_Comm, int, void *, void *, void *, int *flag) {
     return code == MPI_SUCCESS ? thence_free(&cr) : code;
 }
 
-void set_attribute(MPI_Comm_delete_attr_function *deleted, prepared &value) {
-    int key = MPI_KEYVAL_INVALID;
-    MPI_Comm_create_keyval(&copied, deleted, &key, nullptr);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, &value);
-    MPI_Comm_free_keyval(&key);
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -280,11 +263,11 @@ int main(int argc, char **argv) {
 
     static prepared before_first_use;
     static prepared after_first_use;
-    set_attribute(interposed ? &everything_works : &everything_is_refused, before_first_use);
+    set_attribute(&copied, interposed ? &everything_works : &everything_is_refused, &before_first_use);
     before_first_use.tag = 1;
     before_first_use.polled.enough = interposed ? 20000 : -1; // never
     before_first_use.make(interposed);
-    set_attribute(&everything_works, after_first_use);
+    set_attribute(&copied, &everything_works, &after_first_use);
     after_first_use.tag = 3;
     after_first_use.make(interposed);
     check(MPI_Finalize() == MPI_SUCCESS, "MPI_Finalize succeeds");

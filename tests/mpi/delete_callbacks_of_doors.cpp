@@ -3,6 +3,8 @@
 // host queue, tasks that TAMPI binds messages to. All is made before MPI_Finalize, and used and freed in the delete
 // callback of an attribute of MPI_COMM_SELF, once of one that was set before the first use of the library. No tasks run
 // there on MPICH and what is made from it: its MPI_Finalize has turned locks off, so no other thread may call MPI.
+#include "delete_callbacks.hpp"
+
 #include <GASPI.h>
 #include <TAMPI.h>
 #include <thence/dataflow.h>
@@ -15,22 +17,12 @@
 #include <thence/thence.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <unistd.h>
 
 namespace {
 
-int rank = 0;
-int size = 1;
-int failed = 0;
-void check(bool holds, const char *rule) {
-    if (!holds) {
-        ++failed;
-        std::fprintf(stderr, "rank %d: failed: %s\n", rank, rule);
-    }
-}
 int next() {
     return (rank + 1) % size;
 }
@@ -163,13 +155,6 @@ int use_all_and_end_gaspi(MPI_Comm comm, int key, void *value, void *state) {
     return MPI_SUCCESS;
 }
 
-void set_attribute(MPI_Comm_delete_attr_function *deleted, prepared &value) {
-    int key = MPI_KEYVAL_INVALID;
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, nullptr);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, &value);
-    MPI_Comm_free_keyval(&key);
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -182,10 +167,10 @@ int main(int argc, char **argv) {
 
     static prepared before_first_use;
     static prepared after_first_use;
-    set_attribute(&use_all_and_end_gaspi, before_first_use);
+    set_attribute(MPI_COMM_NULL_COPY_FN, &use_all_and_end_gaspi, &before_first_use);
     before_first_use.tag = 1;
     before_first_use.make();
-    set_attribute(&use_all, after_first_use);
+    set_attribute(MPI_COMM_NULL_COPY_FN, &use_all, &after_first_use);
     after_first_use.tag = 3;
     after_first_use.make();
     check(gaspi_proc_init(GASPI_BLOCK) == GASPI_SUCCESS &&
