@@ -70,7 +70,8 @@ public:
 
     /** @brief Collective, after finish_step() and before `MPI_Finalize`. Where an exception leaves a step, it is not:
      *         one of work() or finish_step(), or one of the program, after submit() or through this destructor. The
-     *         other ranks get an error from work() or finish_step().
+     *         other ranks get an error from work() or finish_step(). A rank that is in its destructor goes on, and
+     *         leaves the communicator to MPI.
      *
      *  Then receives of results of the tasks that are away are cancelled. Where MPI receives one already, this waits
      *  for it, at most for `offload_settings::lost_after`. So results must stay until this returns. Where it says on

@@ -19,8 +19,8 @@ namespace {
 bool fails_in_begin = false;
 bool fails_in_barrier = false;
 bool fails_in_gather = false;
-thence::detail::atomic<int> cancelled{0};
-thread_local int memory_for = -1; // so many allocations; -1: for all
+thence::detail::atomic<int> cancelled{0}, freed{0}; // receives, communicators
+thread_local int memory_for = -1;                   // so many allocations; -1: for all
 
 } // namespace
 
@@ -34,6 +34,10 @@ int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int ta
 int MPI_Cancel(MPI_Request *request) {
     cancelled.fetch_add(1);
     return PMPI_Cancel(request);
+}
+int MPI_Comm_free(MPI_Comm *comm) {
+    freed.fetch_add(1);
+    return PMPI_Comm_free(comm);
 }
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
     return fails_in_barrier ? int{MPI_ERR_OTHER} : PMPI_Ibarrier(comm, request);
@@ -170,10 +174,9 @@ void program_leaves(bool leaves_scope, const char *what) {
     expect(was_caught == (rank == size - 1), what);
 }
 
-// The program of the last rank leaves the scope after the last step, so that it tells the others, which end there. The
-// library's thread takes that message with one of the receives that are being ended.
+// The program of the last rank leaves the scope after the last step, so that it tells the others, which end there.
 void program_leaves_after_the_last_step() {
-    cancelled.store(0);
+    cancelled.store(0), freed.store(0);
     for (int i = 0; i < 20; ++i) {
         try {
             thence::offloader tasks(MPI_COMM_WORLD);
@@ -190,6 +193,7 @@ void program_leaves_after_the_last_step() {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     expect(cancelled.load() == 0, "the end cancels no receive while another thread may match it");
+    expect(freed.load() == 0, "no rank frees the communicator that the message of another one comes on");
 }
 
 // What is written to standard error while `call` runs.

@@ -57,6 +57,9 @@ public:
     // After the last step, on all ranks. Messages of this rank to itself end the receives: to cancel them is not safe
     // while the library's thread makes progress, see thence_cancel(). @return whether that has ended all.
     bool end() {
+        if (has_begun() && !all_ranks_end()) {
+            return false;
+        }
         const int mine = number(comm_, MPI_Comm_rank);
         for (std::size_t left = receives_.size(); left > 0; --left) {
             if (!errors_.good(send_alone(&offload_ends_receive, sizeof(offload_head), mine, 0, comm_))) {
@@ -64,7 +67,7 @@ public:
             }
         }
         completions_.finish();
-        if (failure() != MPI_SUCCESS) { // another rank has broken off meanwhile, and does not free the communicator
+        if (failure() != MPI_SUCCESS) {
             return false;
         }
         for (receive &each : receives_) {
@@ -241,6 +244,24 @@ private:
         MPI_Request requests[most_results];
     };
 
+    // Until all ranks have come here, one may break off. Its message needs the communicator: Open MPI 4.1 crashes where
+    // one arrives that was freed.
+    bool all_ranks_end() {
+        try {
+            collectives_.arrive();
+        } catch (const std::exception &) { // the others were told
+            return false;
+        }
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
+        while (!collectives_.is_over()) {
+            if (failure() != MPI_SUCCESS) {
+                return false;
+            }
+            completions_.poll();
+            thence_backoff_pause(&backoff);
+        }
+        return true;
+    }
     template <class Ask> static int number(MPI_Comm comm, Ask ask) {
         int found = 0;
         ask(comm, &found);
