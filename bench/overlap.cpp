@@ -169,6 +169,7 @@ struct compared {
 
     std::vector<double> ratios() const {
         std::vector<double> all;
+        all.reserve(before.size());
         for (std::size_t i = 0; i < before.size(); ++i) {
             all.push_back(after[i].at("together") / before[i].at("together"));
         }
