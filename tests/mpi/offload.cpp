@@ -366,8 +366,8 @@ TEST(Offload, tasks_on_a_rank_that_does_nothing_any_more_are_lost_and_all_are_to
     tasks->add<add_to>();
     tasks->begin();
     // Usually the step after one that offloads does so, too. If it does not, it ends only when the others finish it as
-    // well: they came late, so that rank 0 has to be seen as the late one again. The library's thread takes the messages
-    // of the others, or whoever waits for the news does.
+    // well: they came late, so that rank 0 has to be seen as the late one again. The library's thread takes the
+    // messages of the others, or whoever waits for the news does.
     for (int told = 0; told == 0;) {
         ASSERT_GT(steps_until_offloaded(*tasks, all, [] {}), 0);
         if (rank() == 0) {
