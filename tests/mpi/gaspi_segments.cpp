@@ -100,7 +100,9 @@ TEST_F(gaspi, of_several_threads_one_takes_each_notification) {
                 EXPECT_EQ(gaspi_notify_reset(0, 7, &value), GASPI_SUCCESS);
                 if (value != 0) {
                     ++times[value];
-                    over = over || value == last;
+                    if (value == last) {
+                        over = true;
+                    }
                 }
             }
         });
