@@ -68,15 +68,16 @@ public:
     basic_offloader(const basic_offloader &) = delete;
     basic_offloader &operator=(const basic_offloader &) = delete;
 
-    /** @brief Collective, after finish_step() and before `MPI_Finalize`. Where an exception leaves a step, it is not:
-     *         one of work() or finish_step(), or one of the program, after submit() or through this destructor. The
-     *         other ranks get an error from work() or finish_step(). A rank that is in its destructor goes on, and
-     *         leaves the communicator to MPI.
+    /** @brief Collective, after finish_step() and before `MPI_Finalize`: waits until all ranks are here.
      *
-     *  Then receives of results of the tasks that are away are cancelled. Where MPI receives one already, this waits
-     *  for it, at most for `offload_settings::lost_after`. So results must stay until this returns. Where it says on
-     *  standard error that MPI still receives some, they must stay longer. So must inputs: MPI may still read them. The
-     *  memory of messages stays.
+     *  Where an exception leaves a step, it does not wait: one of work() or finish_step(), or one of the program, after
+     *  submit() or through this destructor. The other ranks get an error from work() or finish_step(); those that are
+     *  here go on, and leave the communicator to MPI.
+     *
+     *  On the rank that the exception was thrown on, receives of results of the tasks that are away are cancelled. Where
+     *  MPI receives one already, this waits for it, at most for `offload_settings::lost_after`. So results must stay
+     *  until this returns. Where it says on standard error that MPI still receives some, they must stay longer. So must
+     *  inputs: MPI may still read them. The memory of messages stays.
      *  @note No other thread may make progress in MPI while receives are cancelled: see thence_cancel(). The library's
      *        own does not. */
     ~basic_offloader() {
@@ -90,7 +91,7 @@ public:
                            "tasks: they must stay\n",
                            stderr);
             }
-        } else if (state_->failure() == MPI_SUCCESS && state_->end()) {
+        } else if (state_->end()) {
             return;
         }
         static_cast<void>(state_.release());

@@ -176,7 +176,7 @@ void program_leaves(bool leaves_scope, const char *what) {
 
 // The program of the last rank leaves the scope after the last step, so that it tells the others, which end there.
 void program_leaves_after_the_last_step() {
-    cancelled.store(0), freed.store(0);
+    freed.store(0);
     for (int i = 0; i < 20; ++i) {
         try {
             thence::offloader tasks(MPI_COMM_WORLD);
@@ -192,8 +192,44 @@ void program_leaves_after_the_last_step() {
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    expect(cancelled.load() == 0, "the end cancels no receive while another thread may match it");
     expect(freed.load() == 0, "no rank frees the communicator that the message of another one comes on");
+}
+
+// Keeps the callback of a receive for metadata, so that the receive can fail later.
+class kept_receive : public thence::detail::offload_continuations {
+public:
+    using offload_continuations::offload_continuations;
+    int attach(int count, MPI_Request requests[], thence_callback *done, void *data, MPI_Status *statuses,
+               bool persistent) {
+        if (persistent) { // no task comes from another rank meanwhile
+            came = done, of_receive = data;
+        }
+        return offload_continuations::attach(count, requests, done, data, statuses, persistent);
+    }
+    static inline thence_callback *came = nullptr;
+    static inline void *of_receive = nullptr;
+};
+
+enum class ending { good, without_barrier, after_a_failed_receive };
+
+// All end after a step; on the last rank in this way.
+void all_end(ending of_last, bool frees, const char *what) {
+    cancelled.store(0), freed.store(0);
+    {
+        thence::basic_offloader<kept_receive> tasks(MPI_COMM_WORLD);
+        tasks.add<nothing>();
+        tasks.begin();
+        tasks.submit<nothing>({}, {}, {});
+        expect(tasks.finish_step().own == 1, what);
+        MPI_Barrier(MPI_COMM_WORLD); // as above
+        fails_in_barrier = rank == size - 1 && of_last == ending::without_barrier;
+        if (rank == size - 1 && of_last == ending::after_a_failed_receive) {
+            kept_receive::came(MPI_ERR_OTHER, nullptr, kept_receive::of_receive);
+        }
+    }
+    fails_in_barrier = false;
+    expect(freed.load() == (frees ? 1 : 0), what);
+    expect(cancelled.load() == 0, "the end cancels no receive while another thread may match it");
 }
 
 // What is written to standard error while `call` runs.
@@ -264,6 +300,9 @@ int main(int argc, char **argv) {
     program_leaves(true, "all are told that the program of one has left the scope");
     program_leaves(false, "all are told that the program of one has not finished its step");
     program_leaves_after_the_last_step();
+    all_end(ending::good, true, "the end frees the communicator");
+    all_end(ending::without_barrier, false, "all are told that one cannot arrive at the end");
+    all_end(ending::after_a_failed_receive, false, "all are told at the end that a message of one has failed");
     auto late = std::make_unique<thence::offloader>(MPI_COMM_WORLD);
     late->add<nothing>();
     late->begin();

@@ -54,8 +54,8 @@ public:
     }
     offload_state &operator=(offload_state &&) = delete;
 
-    // After the last step, on all ranks. Messages of this rank to itself end the receives: to cancel them is not safe
-    // while the library's thread makes progress, see thence_cancel(). @return whether that has ended all.
+    // After the last step, on all ranks. Waits for them. Then messages of this rank to itself end the receives: to cancel
+    // these is not safe while the library's thread makes progress, see thence_cancel(). @return whether all has ended.
     bool end() {
         if (has_begun() && !all_ranks_end()) {
             return false;
@@ -244,23 +244,27 @@ private:
         MPI_Request requests[most_results];
     };
 
-    // Until all ranks have come here, one may break off. Its message needs the communicator: Open MPI 4.1 crashes where
-    // one arrives that was freed.
+    // A rank frees its communicator once all ranks have come here. One that has an error before tells the others and
+    // does not come; one that has come tells nothing, since they may have freed theirs. (A message for a communicator
+    // that its receiver has freed crashes Open MPI 4.1.)
     bool all_ranks_end() {
-        try {
-            collectives_.arrive();
-        } catch (const std::exception &) { // the others were told
+        MPI_Request all = MPI_REQUEST_NULL;
+        if (failure() != MPI_SUCCESS || !errors_.good(MPI_Ibarrier(comm_, &all))) {
+            errors_.tell(comm_);
             return false;
         }
         thence_backoff backoff = THENCE_BACKOFF_INIT;
-        while (!collectives_.is_over()) {
-            if (failure() != MPI_SUCCESS) {
+        for (;;) {
+            int are_here = 0;
+            completions_.poll();
+            if (!errors_.good(MPI_Test(&all, &are_here, MPI_STATUS_IGNORE)) || failure() != MPI_SUCCESS) {
                 return false;
             }
-            completions_.poll();
+            if (are_here != 0) {
+                return true;
+            }
             thence_backoff_pause(&backoff);
         }
-        return true;
     }
     template <class Ask> static int number(MPI_Comm comm, Ask ask) {
         int found = 0;
