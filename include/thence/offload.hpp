@@ -74,10 +74,10 @@ public:
      *  submit() or through this destructor. The other ranks get an error from work() or finish_step(); those that are
      *  here go on, and leave the communicator to MPI.
      *
-     *  On the rank that the exception was thrown on, receives of results of the tasks that are away are cancelled. Where
-     *  MPI receives one already, this waits for it, at most for `offload_settings::lost_after`. So results must stay
-     *  until this returns. Where it says on standard error that MPI still receives some, they must stay longer. So must
-     *  inputs: MPI may still read them. The memory of messages stays.
+     *  On the rank that the exception was thrown on, receives of results of the tasks that are away are cancelled.
+     *  Where MPI receives one already, this waits for it, at most for `offload_settings::lost_after`. So results must
+     *  stay until this returns. Where it says on standard error that MPI still receives some, they must stay longer. So
+     *  must inputs: MPI may still read them. The memory of messages stays.
      *  @note No other thread may make progress in MPI while receives are cancelled: see thence_cancel(). The library's
      *        own does not. */
     ~basic_offloader() {

@@ -54,8 +54,9 @@ public:
     }
     offload_state &operator=(offload_state &&) = delete;
 
-    // After the last step, on all ranks. Waits for them. Then messages of this rank to itself end the receives: to cancel
-    // these is not safe while the library's thread makes progress, see thence_cancel(). @return whether all has ended.
+    // After the last step, on all ranks. Waits for them. Then messages of this rank to itself end the receives: to
+    // cancel these is not safe while the library's thread makes progress, see thence_cancel(). @return whether all has
+    // ended.
     bool end() {
         if (has_begun() && !all_ranks_end()) {
             return false;
