@@ -106,15 +106,21 @@ bool throws_error(const std::function<void()> &call) {
     }
 }
 
+// Begins, and finishes a step. All ranks leave it before one of them goes on: else who is told early of what comes then
+// is told in this step.
+template <class Offloader> void finish_first_step(Offloader &tasks, const char *what) {
+    tasks.begin();
+    tasks.template submit<nothing>({}, {}, {});
+    expect(tasks.finish_step().own == 1, what);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // `fails` is set on the last rank after begin(), or before.
 void one_rank_fails(bool &fails, bool in_begin, const char *what) {
     thence::offloader tasks(MPI_COMM_WORLD);
     tasks.add<nothing>();
     if (!in_begin) {
-        tasks.begin();
-        tasks.submit<nothing>({}, {}, {});
-        expect(tasks.finish_step().own == 1, what);
-        MPI_Barrier(MPI_COMM_WORLD); // else who is told early is told in this step
+        finish_first_step(tasks, what);
     }
     fails = rank == size - 1;
     expect(throws_error([&] { in_begin ? tasks.begin() : static_cast<void>(tasks.finish_step()); }), what);
@@ -151,10 +157,7 @@ void program_leaves(bool leaves_scope, const char *what) {
     try {
         thence::offloader tasks(MPI_COMM_WORLD);
         tasks.add<nothing>();
-        tasks.begin();
-        tasks.submit<nothing>({}, {}, {});
-        expect(tasks.finish_step().own == 1, what);
-        MPI_Barrier(MPI_COMM_WORLD);
+        finish_first_step(tasks, what);
         try {
             if (rank == size - 1) {
                 if (!leaves_scope) {
@@ -181,10 +184,7 @@ void program_leaves_after_the_last_step() {
         try {
             thence::offloader tasks(MPI_COMM_WORLD);
             tasks.add<nothing>();
-            tasks.begin();
-            tasks.submit<nothing>({}, {}, {});
-            tasks.finish_step();
-            MPI_Barrier(MPI_COMM_WORLD); // as above
+            finish_first_step(tasks, "a step ends before the program leaves");
             if (rank == size - 1) {
                 throw left_by_program();
             }
@@ -218,10 +218,7 @@ void all_end(ending of_last, bool frees, const char *what) {
     {
         thence::basic_offloader<kept_receive> tasks(MPI_COMM_WORLD);
         tasks.add<nothing>();
-        tasks.begin();
-        tasks.submit<nothing>({}, {}, {});
-        expect(tasks.finish_step().own == 1, what);
-        MPI_Barrier(MPI_COMM_WORLD); // as above
+        finish_first_step(tasks, what);
         fails_in_barrier = rank == size - 1 && of_last == ending::without_barrier;
         if (rank == size - 1 && of_last == ending::after_a_failed_receive) {
             kept_receive::came(MPI_ERR_OTHER, nullptr, kept_receive::of_receive);
