@@ -2,16 +2,18 @@
 #pragma once
 
 /** @file collectives.hpp
- *  @brief What the ranks of thence/offload.hpp do together: agree that all can begin, and meet at the end of a step.
+ *  @brief What the ranks of thence/offload.hpp do together: agree that all can begin, meet at the end of a step, and
+ *         end.
  *
  *  Where a rank fails, no other one waits for it for ever: beginning ends in one blocking operation, in which a rank
- *  takes part even if it cannot begin. Those at the end of a step are nonblocking, so that whoever waits in one also
- *  sees the message that another rank has broken off. */
+ *  takes part even if it cannot begin. Those at the end of a step, and at the end of all, are nonblocking, so that
+ *  whoever waits in one also sees the message that another rank has broken off. */
 
 #include <cstddef>
 #include <stdexcept>
 #include <vector>
 
+#include <thence/backoff.h>
 #include <thence/detail/atomic.hpp>
 #include <thence/error.hpp>
 #include <thence/offload/errors.hpp>
@@ -79,6 +81,29 @@ public:
     bool is_over() const { return is_over_.load(); }
     // After gather() is over.
     const std::vector<offload_measured> &of_all() const { return all_; }
+
+    // After the last step, on all ranks. A rank frees its communicator once all have come here. One that has an error
+    // before tells the others and does not come; one that has come tells nothing, since they may have freed theirs. (A
+    // message for a communicator that its receiver has freed crashes Open MPI 4.1.) @return whether all have come.
+    bool all_end() {
+        MPI_Request all = MPI_REQUEST_NULL;
+        if (errors_.code() != MPI_SUCCESS || !errors_.good(MPI_Ibarrier(comm_, &all))) {
+            errors_.tell(comm_);
+            return false;
+        }
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
+        for (;;) {
+            int are_here = 0;
+            completions_.poll();
+            if (!errors_.good(MPI_Test(&all, &are_here, MPI_STATUS_IGNORE)) || errors_.code() != MPI_SUCCESS) {
+                return false;
+            }
+            if (are_here != 0) {
+                return true;
+            }
+            thence_backoff_pause(&backoff);
+        }
+    }
 
 private:
     template <class Begin> void start(const char *what, Begin begin) {

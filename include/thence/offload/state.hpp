@@ -58,7 +58,7 @@ public:
     // cancel these is not safe while the library's thread makes progress, see thence_cancel(). @return whether all has
     // ended.
     bool end() {
-        if (has_begun() && !all_ranks_end()) {
+        if (has_begun() && !collectives_.all_end()) {
             return false;
         }
         const int mine = number(comm_, MPI_Comm_rank);
@@ -245,28 +245,6 @@ private:
         MPI_Request requests[most_results];
     };
 
-    // A rank frees its communicator once all ranks have come here. One that has an error before tells the others and
-    // does not come; one that has come tells nothing, since they may have freed theirs. (A message for a communicator
-    // that its receiver has freed crashes Open MPI 4.1.)
-    bool all_ranks_end() {
-        MPI_Request all = MPI_REQUEST_NULL;
-        if (failure() != MPI_SUCCESS || !errors_.good(MPI_Ibarrier(comm_, &all))) {
-            errors_.tell(comm_);
-            return false;
-        }
-        thence_backoff backoff = THENCE_BACKOFF_INIT;
-        for (;;) {
-            int are_here = 0;
-            completions_.poll();
-            if (!errors_.good(MPI_Test(&all, &are_here, MPI_STATUS_IGNORE)) || failure() != MPI_SUCCESS) {
-                return false;
-            }
-            if (are_here != 0) {
-                return true;
-            }
-            thence_backoff_pause(&backoff);
-        }
-    }
     template <class Ask> static int number(MPI_Comm comm, Ask ask) {
         int found = 0;
         ask(comm, &found);
